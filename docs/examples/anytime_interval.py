@@ -2,8 +2,8 @@
 An interval that you may monitor
 ================================
 
-The interval of a gap is anytime-valid: you may check it after every reward, and act the first time that it
-excludes zero. The true gap is 0.1.
+The interval for a gap is anytime-valid: you may check it after every reward, and act as soon as it excludes
+zero. Here, the true gap is 0.1.
 """
 
 import matplotlib.pyplot as plt

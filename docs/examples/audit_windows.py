@@ -2,7 +2,7 @@
 When did the gap open?
 ======================
 
-An audit divides a log into time windows. Here the gap opens on day 60; the last window is "now".
+An audit divides a log into time windows. Here, the gap opens on day 60. The audit calls the last window "now".
 """
 
 import matplotlib.pyplot as plt

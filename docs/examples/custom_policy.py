@@ -14,12 +14,12 @@ from fairbandits.worlds import LinearWorld
 
 
 class Optimistic(Policy):
-    """Choose the highest predicted reward, but try every arm once."""
+    """Choose the arm with the highest predicted reward, but try every arm once."""
 
     bonus: float = parameter(default=1.0, check=number(at_least=0.0), doc="Bonus for new arms.")
 
     def terms(self, predictions):
-        """Return what exploration adds, and what fairness adds."""
+        """Return the exploration term and the fairness term of the scores."""
         return self.bonus * (predictions.arms < 0), 0.0
 
 

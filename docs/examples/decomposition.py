@@ -2,8 +2,8 @@
 Why is there a gap?
 ===================
 
-An audit splits a gap into an exposure effect (groups are shown different arms) and a within-arm effect (the
-same arm gives groups different rewards), for each arm.
+An audit splits a gap, arm by arm, into an exposure effect (groups are shown different arms) and a within-arm
+effect (the same arm gives groups different rewards).
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 Delayed rewards
 ===============
 
-Rewards may arrive hundreds of rounds after their decisions. Learning is slower, but nothing else changes.
+Rewards may arrive hundreds of rounds after their decisions. Learning is then slower, but nothing else changes.
 The curves are means over five seeds.
 """
 

@@ -1,9 +1,9 @@
 """
-Drift, and a model that notices it
-==================================
+A model that adapts to drift
+============================
 
-Halfway through, preferences reverse. With ``model="auto"``, all models learn side by side, and the weight of
-each depends on its prediction errors.
+Halfway through the run, preferences reverse. With ``model="auto"``, all models learn side by side, and the
+weight of each model depends on its prediction errors.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """
-Estimators and the truth
-========================
+Estimators and the true value
+=============================
 
-Two hundred logs of 500 rows each, and a policy whose true value is known. The direct method is biased,
-because its reward model is wrong; IPS is unbiased but noisy; the doubly robust estimator is unbiased and less
-noisy.
+A policy whose true value is known is evaluated on two hundred logs of 500 rows each. The direct method is
+biased, because its reward model is wrong. IPS is unbiased but noisy; the doubly robust estimator is unbiased and
+less noisy.
 """
 
 import matplotlib.pyplot as plt

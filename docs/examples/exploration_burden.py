@@ -2,8 +2,8 @@
 Who pays for exploration?
 =========================
 
-While a bandit learns, users receive less than the best arm would give. Each group's mean regret so far shows who
-pays: here, a minority of 20%.
+While a bandit learns, users receive less than the best arm would give them. The mean regret of each group so far
+shows which group pays: here, a minority that makes up 20% of the users.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Reward and gap: the frontier
 ============================
 
-``compare`` runs policies on the same seeds, and draws the frontier of an oracle that knows all rewards. Within
-a seed, no policy can be below it.
+``compare`` runs policies on the same seeds, and draws the frontier of an oracle that knows all rewards. For each
+seed, no policy can lie below the frontier of that seed.
 """
 
 from tempfile import TemporaryDirectory

@@ -2,8 +2,8 @@
 What would another policy have earned?
 ======================================
 
-Off-policy evaluation estimates the mean reward of a policy from the log of another one, overall and by group,
-with confidence intervals.
+Off-policy evaluation estimates the mean reward of a policy from the log of another policy, overall and by
+group, with confidence intervals.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ Do the propensities fit the log?
 ================================
 
 If the propensities are correct, the sum of 1 / propensity over the rows in which an arm was chosen is
-approximately the total number of rows. Here the propensities of two arms were swapped; ``evaluate`` warns about
-this.
+approximately the total number of rows. Here, the propensities of two arms have been swapped, and ``evaluate``
+warns about the mismatch.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Slates
 ======
 
-``k=3`` chooses three arms in order. The longer the slate, the more is learned in each round. Regret is
-relative to the best slate of the same length.
+``k=3`` chooses three arms in order. The longer the slate, the more the policy learns in each round.
+Regret is relative to the best slate of the same length.
 """
 
 import matplotlib.pyplot as plt

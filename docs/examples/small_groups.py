@@ -2,8 +2,8 @@
 Small groups
 ============
 
-The smaller a group, the wider the interval of its mean. An audit compares the groups that are large
-enough, and counts the users in the others: a group of 8 users gets no interval.
+The smaller a group, the wider the interval for its mean. An audit compares the groups that are large enough,
+and counts the users in the others. Here, the group of 8 users gets no interval.
 """
 
 import matplotlib.pyplot as plt

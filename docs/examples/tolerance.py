@@ -2,8 +2,8 @@
 The price of a small gap
 ========================
 
-Where good videos for male students are scarce, a small gap has a price: the smaller the tolerance, the less
-female students receive.
+Where good videos for male students are scarce, a small gap has a price: the smaller the tolerance, the
+lower the mean reward of female students.
 """
 
 import matplotlib.pyplot as plt

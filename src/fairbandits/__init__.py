@@ -102,7 +102,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Both take a tenth of the time of an import, and most programs need neither.
+    # These imports take a tenth of the time of importing the package, and most programs need neither.
     if name == "Recommender":
         from fairbandits.recommender import Recommender  # noqa: PLC0415
 

@@ -19,8 +19,8 @@ Ints = NDArray[np.int64]
 class ArmIndex:
     """The number of each arm: its row in the arrays of the reward model and of the group record.
 
-    An arm gets a number when it first learns something; the number of a forgotten arm is given out again. Arms
-    that were only ever offered have none, and cost nothing.
+    An arm gets a number when something is first learned about it; the number of a forgotten arm is reused. Arms
+    that were offered but never learned have no number, and cost nothing.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class ArmIndex:
     def lookup(self, arms: Any, n: int) -> tuple[Sequence[ArmId], Ints]:
         """Check the ids of n arms and return their numbers, -1 for an arm that has none.
 
-        Most rounds offer what the round before offered, so the last answer is cached.
+        Most rounds offer the same arms as the round before, so the last result is cached.
         """
         ids: Sequence[ArmId] = range(n) if arms is None else _as_tuple(arms)
         if self._last is not None and self._last[0] == ids and len(ids) == n and _are_plain(ids):
@@ -47,7 +47,7 @@ class ArmIndex:
         return self.lookup_known(ids if arms is None else as_arms(ids, n))
 
     def lookup_known(self, ids: Sequence[ArmId]) -> tuple[Sequence[ArmId], Ints]:
-        """Return the numbers of ids that have been checked before."""
+        """Return the numbers of ids that have already been checked."""
         if self._last is None or self._last[0] is not ids:
             get = self.rows.get
             self._last = ids, np.array([get(arm, -1) for arm in ids], np.int64)
@@ -65,7 +65,7 @@ class ArmIndex:
         return row
 
     def claim_many(self, arms: Iterable[ArmId]) -> list[ArmId]:
-        """Claim numbers for the arms that have none, in their order; return these arms."""
+        """Claim numbers for the arms that have none, in order; return these arms."""
         new = [arm for arm in arms if arm not in self.rows]
         if new:
             from_free = [self._free.pop() for _ in range(min(len(self._free), len(new)))]
@@ -76,13 +76,13 @@ class ArmIndex:
         return new
 
     def unclaim_many(self, arms: Sequence[ArmId], n_rows: int) -> None:
-        """Undo the last `claim_many`, before which n_rows were in use, given what it returned."""
+        """Undo the last `claim_many`, given its result and the number of rows in use before it."""
         rows = [self.rows.pop(arm) for arm in arms]
         self._free += [row for row in reversed(rows) if row < n_rows]
         self._last = None
 
     def unclaim(self, arm: ArmId) -> None:
-        """Undo the last claim, of an arm that had no number before."""
+        """Undo the last claim, which was for an arm that had no number before."""
         row = self.rows.pop(arm)
         if self._was_free:
             self._free.append(row)
@@ -97,7 +97,7 @@ class ArmIndex:
         return row
 
     def _update_last(self, arm: ArmId, row: int) -> None:
-        """Bring the cached answer up to date: looking up many arms again takes long."""
+        """Update the cached result, because looking up many arms again takes long."""
         if self._last is None:
             return
         ids, numbers = self._last
@@ -105,13 +105,13 @@ class ArmIndex:
             self._places = {arm: place for place, arm in enumerate(ids)}
         place = self._places.get(arm)
         if place is not None:
-            numbers = numbers.copy()  # somebody may still hold the old one
+            numbers = numbers.copy()  # a caller may still hold the old array
             numbers[place] = row
             self._last = ids, numbers
 
     @property
     def n_rows(self) -> int:
-        """The number of rows in use, those that are free again included."""
+        """The number of rows in use, including those that have been freed."""
         return len(self.rows) + len(self._free)
 
     def to_json(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class ArmIndex:
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> ArmIndex:
-        """Return the index of which `to_json` returned the lists."""
+        """Rebuild an index from the lists that `to_json` returned."""
         index = cls()
         index.rows = dict(zip(plain["arms"], plain["rows"], strict=True))
         index._free = list(plain["free"])
@@ -157,7 +157,7 @@ def _are_plain(ids: Sequence[Any]) -> bool:
 
 
 def as_arms(arms: Any, n: int | None = None) -> tuple[ArmId, ...]:
-    """Check the ids of n arms, or of any number."""
+    """Check the ids of n arms, or of any number of arms without n."""
     ids = _as_tuple(arms)
     if n is not None and len(ids) != n:
         raise ValueError(f"arms must have one id per row of contexts, got {len(ids)} for {n} row(s)")

@@ -34,7 +34,8 @@ class Categorical:
     codes : array of int32
         The code of each row's label; -1 where the label is missing.
     labels : list
-        The label of each code. In a log it grows from chunk to chunk: the same code is the same label throughout.
+        The label of each code. In a log, the list grows from chunk to chunk, but a code keeps its label
+        throughout.
     """
 
     codes: NDArray[np.int32]
@@ -42,7 +43,7 @@ class Categorical:
 
     @classmethod
     def encode(cls, values: Sequence[Label | None]) -> Self:
-        """Return labels as codes in the order of their appearance; None is missing.
+        """Return labels as codes in the order of their appearance; None marks a missing label.
 
         Examples
         --------
@@ -54,7 +55,7 @@ class Categorical:
 
     @classmethod
     def from_values(cls, values: Iterable[Any], labels: Sequence[Label]) -> Self:
-        """Return values as codes of the given labels; a value that is none of them counts as missing.
+        """Return values as codes of the given labels; any other value counts as missing.
 
         Examples
         --------
@@ -72,11 +73,12 @@ class Categorical:
         """Return the labels that occur, in the order of appearance, each with its first row."""
         n = len(self.codes)
         first = np.full(len(self.labels) + 1, n)
-        # The last assignment stays: the first row of each label. Rows without one are in the last entry.
+        # Rows are assigned in reverse order, so the first row of each label remains. Rows without a label are in
+        # the last entry.
         first[self.codes[::-1]] = np.arange(n)[::-1]
         found = zip(first[:-1].tolist(), self.labels, strict=True)
         return sorted(((row, label) for row, label in found if row < n), key=lambda pair: pair[0])
 
     def recoded(self, number: Mapping[Label, int]) -> NDArray[np.int64]:
-        """Return other codes for the labels; -1 where there is none."""
+        """Return the rows with other codes for the labels; -1 where a label has none."""
         return np.array([*(number.get(label, -1) for label in self.labels), -1])[self.codes]

@@ -1,6 +1,6 @@
 """Data frames and their columns, read without importing the library that they come from.
 
-pandas, polars and libraries with the same methods are read directly, pyarrow's tables through narwhals.
+pandas, polars and libraries with the same methods are read directly; pyarrow tables are read through narwhals.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _OTHERS = frozenset({np.ndarray, list, tuple, dict, str, int, float, type(None)}
 
 
 def as_frame(value: Any, name: str) -> Any | None:
-    """Return a data frame with `columns`, `frame[column]` and `to_numpy()`; None if the value is none.
+    """Return a data frame with `columns`, `frame[column]` and `to_numpy()`; None for any other value.
 
     Parameters
     ----------
     value : any
-        What was given.
+        The value to read.
     name : str
         The name of the parameter, for errors.
     """
@@ -38,7 +38,7 @@ def as_frame(value: Any, name: str) -> Any | None:
 
 
 def as_column(value: Any, name: str) -> Any | None:
-    """Return a column of a data frame (Series, Index), with `name` and `to_list()`; None if the value is none."""
+    """Return a column of a data frame (Series, Index), with `name` and `to_list()`; None for any other value."""
     if type(value) in _OTHERS:
         return None
     value = _unwrapped(value, name)
@@ -47,7 +47,7 @@ def as_column(value: Any, name: str) -> Any | None:
 
 
 def index_of(value: Any) -> Any | None:
-    """Return the index of a frame or column of pandas; None if it has none, or the default one, 0, 1, 2, ..."""
+    """Return the index of a pandas frame or column; None without one, or for the default index 0, 1, 2, ..."""
     index = getattr(value, "index", None)
     if index is None or callable(index):
         return None
@@ -71,7 +71,7 @@ def column_names(frame: Any, name: str) -> tuple[str, ...]:
 
 
 def _unwrapped(value: Any, name: str) -> Any:
-    """Return what narwhals wraps; what pyarrow made, wrapped by narwhals."""
+    """Return the object inside a narwhals wrapper; objects of pyarrow are wrapped by narwhals instead."""
     library = type(value).__module__.partition(".")[0]
     if library == "narwhals" and hasattr(value, "to_native"):
         value = value.to_native()

@@ -1,12 +1,12 @@
-"""Packages that only some parts need: the extras of the installation."""
+"""Optional dependencies: the extras of the installation."""
 
 from __future__ import annotations
 
 
 def install_hint(extra: str) -> str:
-    """Return how to install an extra, for the end of an error.
+    """Return instructions for installing an extra, for the end of an error message.
 
-    pip keeps the installed version, wherever it came from, and adds what the extra needs.
+    pip keeps the installed version, wherever it came from, and adds the packages that the extra needs.
 
     Examples
     --------

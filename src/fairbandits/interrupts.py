@@ -1,4 +1,4 @@
-"""Keyboard interrupts that wait until something is done."""
+"""Keyboard interrupts that wait until a block of code is done."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 @contextmanager
 def interrupts_deferred() -> Iterator[None]:
-    """Defer Ctrl-C to the end of the block; Python interrupts the main thread alone.
+    """Defer Ctrl-C to the end of the block; Python interrupts only the main thread.
 
-    Otherwise an interrupt that arrives while a kernel runs is raised right after it, before what the kernel did is
-    recorded.
+    Otherwise, an interrupt that arrives while a kernel runs would be raised right after the kernel, before its
+    effects are recorded.
     """
     handle = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handle):

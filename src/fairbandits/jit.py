@@ -1,8 +1,9 @@
 """Compiled loops: kernels are compiled when they are first called, and cached on disk.
 
-Numba's own cache looks at the file of a kernel, not at the files of the kernels it calls: after an update, code
-compiled from the old files would go on running. Here a cached kernel is used only while its own file and all of
-`models/kernels/` are what they were. So kernels may call kernels of their own file and of `models/kernels/`.
+Numba's own cache checks the file of a kernel, but not the files of the kernels that it calls, so code compiled
+from the old files would keep running after an update. Here, a cached kernel is used only while its own file and
+all files of `models/kernels/` are unchanged. So kernels may call kernels of their own file and of
+`models/kernels/`.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _log = logging.getLogger("fairbandits")
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-#: Versions of Numba, the first and the last minor, with which the tests have been run. Whatever relies on Numba's
-#: inner workings (the vector intrinsics, the cache) is used with these alone. The first is the bound in
-#: pyproject.toml, which `make oldest` installs; with Numba 0.60, kernels refuse float32 arrays.
+#: The first and the last minor version of Numba with which the tests have been run. Everything that relies on
+#: Numba's internals (the vector intrinsics, the cache) is used only with these versions. The first is the lower
+#: bound in pyproject.toml, which `make oldest` installs; with Numba 0.60, kernels reject float32 arrays.
 TESTED = ((0, 61), (0, 68))
 
-# Sums may be reordered, which is what lets the compiler use vector units; NaN and infinities keep their meaning.
+# Sums may be reordered, so that the compiler can use vector units; NaN and infinities keep their meaning.
 _REORDERED = {"reassoc", "nsz", "contract"}
 
 _KERNELS = Path(__file__).parent / "models" / "kernels"
@@ -48,12 +49,12 @@ def use_plain_loops() -> bool:
 
 
 def kernel(*, reorder_sums: bool = False) -> Callable[[Kernel], Kernel]:
-    """Compile a function that Python calls; other threads run meanwhile.
+    """Compile a function that Python calls; other threads can run in the meantime.
 
     Parameters
     ----------
     reorder_sums : bool
-        Whether the compiler may add up in another order, and so several numbers at once.
+        Whether the compiler may reorder sums, in order to add several numbers at once.
     """
 
     def compiled(function: Kernel) -> Kernel:
@@ -66,11 +67,12 @@ def kernel(*, reorder_sums: bool = False) -> Callable[[Kernel], Kernel]:
 
 
 def helper(*, reorder_sums: bool = False) -> Callable[[Kernel], Kernel]:
-    """Compile a function that kernels call; it is cached as a part of these.
+    """Compile a function that kernels call; it is cached as part of them.
 
-    Python must not call it: it has no entry point for that, which saves a sixth of the time to compile, and a call
-    crashes the process (`tests/test_structure.py` looks for such calls). Constants among its arguments must be
-    NumPy's (`np.int64(0)`): it is compiled once for each type, and a literal number is a type of its own to Numba.
+    Python must not call it: it has no entry point for Python, which saves a sixth of the compile time, and such a
+    call crashes the process (`tests/test_structure.py` looks for them). Constants among its arguments must be
+    NumPy's (`np.int64(0)`): it is compiled once for each type, and Numba treats a literal number as a separate
+    type.
     """
 
     def compiled(function: Kernel) -> Kernel:
@@ -109,7 +111,7 @@ def _stamp(path: str) -> str:
 
 @cache
 def _shared_digest() -> Any:
-    """Return the hash of what all kernels depend on; computed once, because every import waits for it."""
+    """Return a hash of everything that all kernels depend on; computed only once, as every import waits for it."""
     digest = hashlib.sha256(f"{numba.__version__} {use_plain_loops()}".encode())
     for source in sorted(_KERNELS.glob("*.py")):
         digest.update(source.read_bytes())
@@ -117,7 +119,7 @@ def _shared_digest() -> Any:
 
 
 class _Notice(event.Listener):
-    """Log one line when compiling kernels takes long, so that nobody takes a first call for a hung one."""
+    """Log one line when compiling kernels takes long, so that a slow first call does not look like a hang."""
 
     def __init__(self) -> None:
         self._depth = 0

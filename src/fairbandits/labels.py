@@ -1,9 +1,9 @@
 """Labels: the ids of arms, the values of groups and of matches. A label is text or an integer.
 
-A single value must be one of the two: `True` is equal to `1` and `1.0` is too, so that they would be merged, or
-told apart, by accident. The values of a column have one type, so there is nothing to confuse: truth values become
-"true" and "false" as in logs, and whole numbers become integers, because pandas stores integers with gaps as
-floats.
+A single value must be text or an integer: `True` and `1.0` are both equal to `1`, so they would be merged with it,
+or told apart from it, by accident. The values of a column have one type, so they cannot be confused: truth values
+become "true" and "false", as in logs, and whole numbers become integers, because pandas stores integers as floats
+if values are missing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fairbandits.dataframes import as_column
 LabelValue = str | int
 
 _PLAIN = frozenset({str, int, NoneType})
-# From here on not every integer is a float.
+# Beyond this, not every integer can be represented as a float.
 _LARGEST_WHOLE = 2.0**53
 
 
@@ -32,21 +32,21 @@ def is_missing(value: Any) -> bool:
 
 
 def is_listed(values: Any) -> bool:
-    """Return whether these are several values in an order: not text, a set, or a mapping."""
+    """Return whether an object is an ordered collection of values: not text, a set, or a mapping."""
     return isinstance(values, Iterable) and not isinstance(values, str | bytes | AbstractSet | Mapping)
 
 
 def as_label(value: Any, rule: str, hint: str = "") -> LabelValue:
-    """Return a single value as a label; raise ValueError with the rule if it is none.
+    """Return a single value as a label; raise ValueError with the rule if it is not one.
 
     Parameters
     ----------
     value : any
         The value.
     rule : str
-        How the error begins: what must be what.
+        The start of the error message: which value must be what.
     hint : str
-        How the error ends.
+        The end of the error message.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def as_label(value: Any, rule: str, hint: str = "") -> LabelValue:
 
 
 def column_labels(values: Any, name: str) -> list[LabelValue | None] | None:
-    """Return the labels of a column, None where one is missing; None if this is no column but single values.
+    """Return the labels of a column, None where one is missing; None if it is not a column.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def column_labels(values: Any, name: str) -> list[LabelValue | None] | None:
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise ValueError(f"{name} must have one dimension, got an array of shape {values.shape}")
-        # As Python objects some of them would be integers.
+        # As Python objects, some dates and durations would be integers.
         listed = list(values) if values.dtype.kind in "mM" else values.tolist()
     elif (column := as_column(values, name)) is not None:
         listed = column.to_list()
@@ -138,7 +138,7 @@ def _whole(value: float, row: int, name: str) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as Python has it, not NumPy; an enumeration's as its value."""
+    """Convert a NumPy scalar to a Python object, and a member of an enumeration to its value."""
     if isinstance(value, np.generic) and value.dtype.kind not in "mM":
         value = value.item()
     if isinstance(value, str):

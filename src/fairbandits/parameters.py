@@ -3,7 +3,7 @@
     class LinUCB(Policy):
         alpha: float = parameter(default=0.5, check=number(at_least=0.0), doc="Weight of the width in the score.")
 
-Every parameter is keyword-only, is checked whenever it is set, and becomes part of the class's documentation.
+Every parameter is keyword-only, is checked whenever it is set, and appears in the documentation of the class.
 Objects work with `sklearn.base.clone`, but scikit-learn is not imported.
 """
 
@@ -26,7 +26,7 @@ Check = Callable[[str, Any], object]
 
 
 class Parameter:
-    """A declared parameter: a class attribute that checks what is assigned to it.
+    """A declared parameter: a class attribute that checks the values assigned to it.
 
     It has no `__get__`, so that reading a parameter is as fast as reading any other attribute.
     """
@@ -61,7 +61,7 @@ def parameter(*, default: Any, check: Check = _anything, doc: str = "", fixed: b
     check : callable, optional
         Takes the name and a value, and raises ValueError if the value is not allowed.
     doc : str, optional
-        Its documentation.
+        The documentation of the parameter.
     fixed : bool
         Whether it can no longer change once something has been learned.
 
@@ -125,7 +125,7 @@ class Parameters:
         return False
 
     def _changed(self, names: set[str]) -> None:
-        """Update what depends on parameters that have been set."""
+        """Update everything that depends on parameters that have been set."""
 
     def _nested(self, name: str, value: Any) -> Parameters | None:
         """Return the object that holds the nested parameters of a value; None if it has none."""
@@ -151,7 +151,7 @@ class Parameters:
                 first = f"{name}{_NESTED}{next(iter(values))}"
                 raise ValueError(f"{first} needs a value of {name} with parameters, got {value!r}")
             changed = nested._replaced(values)
-            # The value may be a word that stands for the object: keep it if nothing changes.
+            # The value may be a string that stands for the object: keep it if nothing changes.
             own[name] = value if changed == nested else changed
         return own
 
@@ -212,7 +212,7 @@ def number(
     or_word: str | None = None,
     or_none: bool = False,
 ) -> Check:
-    """Return a check for numbers within bounds; optionally, one word or None is allowed as well.
+    """Return a check for numbers within bounds; optionally, one string or None is also allowed.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def number(
 
 
 def one_of(*choices: str) -> Check:
-    """Return a check for one of several words.
+    """Return a check for one of several strings.
 
     Examples
     --------
@@ -279,7 +279,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _documented(cls: type[Parameters]) -> str:
-    """Return the docstring of a class with a section on its parameters, before all other sections."""
+    """Return the docstring of a class, with a section on its parameters inserted before all other sections."""
     doc = inspect.cleandoc(vars(cls).get("__doc__") or "")
     if not cls._declared:
         return doc

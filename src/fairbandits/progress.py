@@ -14,7 +14,7 @@ from fairbandits.extras import install_hint
 def with_progress(
     items: Iterable[Any], total: int, progress: bool, title: str | None = None, done: int = 0
 ) -> Iterator[Any]:
-    """Iterate over items, with a progress bar if `progress` is set and somebody can see it.
+    """Iterate over items, with a progress bar if `progress` is set and the bar can be seen.
 
     Of the total, `done` items were finished before; the time left is estimated from the others.
     """
@@ -24,14 +24,14 @@ def with_progress(
 
 
 def progress_bar(*items: Iterable[Any], **options: Any) -> Any:
-    """Return a bar of tqdm: of a terminal, of a notebook, or one that shows nothing in scripts and pipes.
+    """Return a tqdm bar: for a terminal, for a notebook, or one that shows nothing in scripts and pipes.
 
-    A notebook gets a widget if it has ipywidgets, otherwise a line of text. Its bar stays, as the record of what
-    was run; that of a terminal disappears.
+    A notebook shows a widget if ipywidgets is installed, otherwise a line of text. Its bar stays as a record of
+    the run; that of a terminal disappears.
     """
     try:
         if in_notebook():
-            # tqdm.auto would warn where there is no ipywidgets.
+            # tqdm.auto would warn if ipywidgets is missing.
             module = import_module("tqdm.notebook" if find_spec("ipywidgets") else "tqdm.std")
             return module.tqdm(*items, **options)
         from tqdm import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
@@ -43,6 +43,6 @@ def progress_bar(*items: Iterable[Any], **options: Any) -> Any:
 
 def in_notebook() -> bool:
     """Return whether the code runs in the kernel of a notebook."""
-    # Without an import: IPython is loaded wherever there is a kernel.
+    # No import is needed: IPython is loaded wherever there is a kernel.
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")

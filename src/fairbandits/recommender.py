@@ -1,4 +1,4 @@
-"""Tables in, decisions out: a policy with the encoder of its users and the catalogue of its items."""
+"""A policy for tables, combined with the encoder of its users and the catalogue of its items."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fairbandits.policies.records import RankedArms, Reward
 from fairbandits.views import html
 from fairbandits.views.text import counted
 
-#: The names by which the column of ids is found if the items have no index.
+#: The names of columns that are recognised as ids if the items have no index.
 ID_COLUMNS = ("item", "arm", "id", "item_id")
 _ITEMS = "items."
 
@@ -34,12 +34,12 @@ Names = Sequence[str]
 
 
 class Recommender:
-    """A policy for tables: users are rows of a data frame, and the policy decides which item each of them gets.
+    """A policy for tables: users and items are rows of data frames, and the policy chooses an item for each user.
 
     Encoders are fitted to the tables: they learn the ranges of numbers and dates, the categories of text, and
-    which columns have missing values (`fairbandits.contexts.fit_encoder`). Columns that identify rows, such as
-    ids and titles, are left out. A context is the user's features, then the item's, then matches and
-    interactions.
+    which columns have missing values (`fairbandits.contexts.fit_encoder`). Columns that identify rows, such as ids
+    and titles, are left out. A context consists of the user's features, the item's features, the matches and the
+    interactions, in this order.
 
     Parameters
     ----------
@@ -48,22 +48,23 @@ class Recommender:
     users : data frame
         Representative users, one row each: a frame from pandas, polars or any library that narwhals supports.
     items : data frame
-        The items, one row each. Their ids are the index of a pandas frame, or the column `item_id`.
+        The items, one row each. Their ids are taken from the index of a pandas frame, or from the column
+        `item_id`.
     groups : sequence of str
         The columns of `users` that are sensitive attributes. They are not used as features, unless `features`
         names them.
     features : sequence of str, optional
         The columns of `users` that are features; by default all except `groups` and those that identify rows.
     matches : sequence of str, or mapping of str to (user column, item column)
-        Properties that users and items can share, such as a language: a feature is 1 if both have the same value.
-        A name alone refers to the column of that name in both tables.
+        Properties that users and items can share, such as a language: each is a feature that is 1 if both have the
+        same value. A name alone refers to the column of that name in both tables.
     interactions : sequence of (user column, item column)
         Pairs of columns whose features are multiplied, for models shared by all items.
     categories : sequence of str
         Numeric columns, in either table, that hold categories, such as postal codes.
     item_id : str, optional
-        The column of `items` with their ids; by default the index, else the column "item", "arm", "id" or
-        "item_id".
+        The column of `items` with their ids; by default the index or, without one, the column "item", "arm", "id"
+        or "item_id".
     user_encoder, item_encoder : fitted scikit-learn transformers, optional
         Used instead of encoders fitted to the tables, for example a ColumnTransformer.
 
@@ -74,7 +75,7 @@ class Recommender:
     encoder : ContextEncoder
         The encoder that turns users and items into contexts.
     item_id : str or None
-        The column with the ids of items; None for the index.
+        The column that contains the ids of items; None for the index.
 
     Examples
     --------
@@ -179,7 +180,7 @@ class Recommender:
         Parameters
         ----------
         user : mapping, pandas row, or data frame with one row
-            The values of the columns of `users`; None where one is unknown.
+            The values of the columns of `users`; None where a value is unknown.
         eligible : collection of ids, or boolean array or column with an entry for each item, optional
             The items that this user may get; all by default.
         k : int, optional
@@ -206,12 +207,12 @@ class Recommender:
         k : int, optional
             The number of items of each user's slate.
         device : {"cpu", "auto"}, name of a device, or Device
-            Where scores are computed: "cuda" for a GPU; see `Policy.choose_many`.
+            The device on which scores are computed: "cuda" for a GPU; see `Policy.choose_many`.
 
         Returns
         -------
         Decisions, or a sequence of Slates if k is given
-            In the order of the users; an empty list if there are none.
+            One decision or slate per user, in the order of the users; an empty list if there are no users.
         """
         many = _as_many(users)
         if not len(many):
@@ -222,7 +223,7 @@ class Recommender:
             return self.policy.choose_many(self.catalogue.offer(many), groups, eligible=own, k=k, device=device)
 
     def rank(self, users: Any, *, k: int, random_state: Any = None, device: str | Device = "cpu") -> RankedArms:
-        """Rank the k items that `choose_many` would pick for each of many users, without deciding.
+        """Rank the k items that `choose_many` would pick for each of many users, without making a decision.
 
         Parameters
         ----------
@@ -233,7 +234,7 @@ class Recommender:
         random_state : int or NumPy generator, optional
             The seed or generator for ties and random draws; by default the policy's own generator.
         device : {"cpu", "auto"}, name of a device, or Device
-            Where scores are computed; see `Policy.choose_many`.
+            The device on which scores are computed; see `Policy.choose_many`.
         """
         many = _as_many(users)
         groups = self._groups_of(many)
@@ -249,7 +250,8 @@ class Recommender:
     ) -> Offer:
         """Return the contexts of items for users whose groups are given separately from their features.
 
-        `policy.choose_many(offer, groups)` then decides. For rows of tables, which have both, use `choose_many`.
+        Pass the result to `policy.choose_many(offer, groups)` to decide. If rows contain both features and groups,
+        use `choose_many` instead.
 
         Parameters
         ----------
@@ -274,12 +276,12 @@ class Recommender:
         users.require(self.group_columns, "groups")
         columns = [users.labels(name) for name in self.group_columns]
         rows = list(zip(*columns, strict=True)) if columns else [()] * len(users)
-        # One object for all users with the same groups, so that `as_groups` reads it once.
+        # All users with the same groups share one object, so that `as_groups` reads it only once.
         groups = {row: dict(zip(self.group_columns, row, strict=True)) for row in set(rows)}
         return [groups[row] for row in rows]
 
     def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
-        """Learn the reward of a decision: at once, or later, in any order; see `Policy.learn`."""
+        """Learn the reward of a decision, immediately or later, in any order; see `Policy.learn`."""
         self.policy.learn(decision, reward, again=again)
 
     def learn_many(
@@ -289,7 +291,7 @@ class Recommender:
         self.policy.learn_many(decisions, rewards, again=again)
 
     def learn_logged(self, users: Any, items: Sequence[ArmId], rewards: Sequence[float]) -> None:
-        """Learn past decisions, even those of other policies, given the users, the items shown and the rewards."""
+        """Learn past decisions of any policy, given the users, the items shown and the rewards."""
         many = _as_many(users)
         ids = _as_list_of_ids(items)
         if len(ids) != len(many):
@@ -306,7 +308,7 @@ class Recommender:
     def add_items(self, items: Any) -> None:
         """Add items, or update those with known ids, from a data frame with the columns of the original items.
 
-        What was learned about an item is kept when it changes.
+        The learned state of an item is kept when the item changes.
         """
         table = FrameTable(items, "items")
         ids, _ = table.ids(self.item_id, ID_COLUMNS)
@@ -314,7 +316,7 @@ class Recommender:
             self.catalogue.set_table(ids, table)
 
     def retire_items(self, items: Sequence[ArmId]) -> None:
-        """Remove items and what was learned about them; rewards of earlier decisions still count for groups."""
+        """Remove items and their learned state; rewards of earlier decisions still count for the groups."""
         ids = as_arms(items) if not isinstance(items, str) else ()
         if not ids:
             raise ValueError(f"items must be a list of ids, got {items!r}")
@@ -329,7 +331,7 @@ class Recommender:
     # -- state -----------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the policy with all that it has learned, the encoder and the items, in one file.
+        """Save the policy with its learned state, the encoder and the items in one file.
 
         `Policy.load` loads the policy alone from the same file.
         """
@@ -415,7 +417,7 @@ class Recommender:
 
 
 def has_items(state: PolicyState) -> bool:
-    """Return whether a state is that of a recommender, not of a policy alone."""
+    """Return whether a state belongs to a recommender rather than to a policy alone."""
     return RECOMMENDER in state.header["metadata"]
 
 

@@ -32,7 +32,8 @@ _JSON_CONSTANTS = {"true": True, "false": False, "null": None}
 _MODULE_AND_CLASS = re.compile(r"\b([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _COLON = ".__colon__."
 _CALL = re.compile(r"[A-Za-z_][\w.:]*\s*\(")
-# A whole argument or list item without brackets, commas and quotes; quoted text is matched to be left alone.
+# A whole argument or list item without brackets, commas and quotes; quoted text is matched so that it is left
+# unchanged.
 _ITEM = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?<=[(\[,])[^()\[\]{},'"]+(?=[)\],])""")
 _NAME_AND_VALUE = re.compile(r"(\s*(?:[A-Za-z_]\w*\s*=)?\s*)(.*?)\s*")
 
@@ -246,7 +247,7 @@ def _parse_expression(source: str) -> ast.expr:
 
 
 def _quote_bare_word(match: re.Match[str]) -> str:
-    """Return an argument or a list item with quotes around its value, if Python cannot parse it, as of paths."""
+    """Return an argument or a list item with quotes around its value, if Python cannot parse it, as with paths."""
     item = match[0]
     if item[0] in "'\"" or (parts := _NAME_AND_VALUE.fullmatch(item)) is None:
         return item

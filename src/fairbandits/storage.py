@@ -1,4 +1,4 @@
-"""Atomic file writes, after which a file is complete or not there, and files that one process locks at a time."""
+"""Atomic file writes, after which a file is complete or absent, and files that one process locks at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-# Seconds after which a temporary file that nobody has changed is abandoned, whoever wrote it.
+# Seconds after which a temporary file that has not changed counts as abandoned, whichever process wrote it.
 _ABANDONED_SECONDS = 86400.0
 # The errors of file systems without locks.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}
@@ -48,7 +48,7 @@ def atomic_write(path: Path, content: bytes) -> None:
 
 
 def remove_abandoned(path: Path) -> None:
-    """Remove the temporary files that processes which were killed have left beside a path."""
+    """Remove the temporary files that killed processes have left beside a path."""
     temporary = re.compile(rf"\.{re.escape(path.name)}\.([0-9a-f]{{8}})-(\d+)-[0-9a-f]{{8}}")
     for each in path.parent.iterdir():
         match = temporary.fullmatch(each.name)
@@ -61,7 +61,7 @@ def remove_abandoned(path: Path) -> None:
 
 
 def _machine() -> str:
-    """Return a name of this machine: the processes of another one cannot be seen from here."""
+    """Return a name for this machine, from which the processes of other machines cannot be seen."""
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
@@ -70,14 +70,14 @@ def _is_running(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # a process of another user
         return True
     return True
 
 
 @contextmanager
 def private_file(path: Path) -> Iterator[Path]:
-    """Yield a path as `atomic_file` does, of an empty file that only its owner can read."""
+    """Yield the path of an empty file that only its owner can read; otherwise like `atomic_file`."""
     with atomic_file(path) as temporary:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         yield temporary
@@ -85,7 +85,7 @@ def private_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def exclusive_file(path: Path) -> Iterator[None]:
-    """Hold the lock of a file while the block runs; raise BlockingIOError if somebody else holds it.
+    """Hold the lock of a file while the block runs; raise BlockingIOError if another process holds it.
 
     The file is removed afterwards. A process that is killed loses its lock and leaves the file. Nothing is locked
     on Windows and on file systems without locks.
@@ -107,7 +107,7 @@ def exclusive_file(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        # Removed while it is locked: afterwards the path may be another process's.
+        # Remove the file while it is locked: afterwards, the path may belong to another process.
         path.unlink(missing_ok=True)
         os.close(descriptor)
 

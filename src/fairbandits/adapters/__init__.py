@@ -1,1 +1,1 @@
-"""Other libraries' interfaces, each tested against the library itself."""
+"""Adapters to the interfaces of other libraries, each tested against the library itself."""

@@ -1,6 +1,6 @@
-"""Policies as learners of Coba, and its environments as worlds.
+"""Policies as Coba learners, and Coba environments as worlds.
 
-Off-policy evaluation takes Coba's learners as they are: `fairbandits.ope.evaluate(log, learner)`.
+Off-policy evaluation accepts Coba learners directly: `fairbandits.ope.evaluate(log, learner)`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 class ActionEncoder:
-    """Contexts of arms from Coba's contexts and actions; an arm is the text of its action.
+    """Encodes Coba's contexts and actions as contexts of arms; the id of an arm is the text of its action.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class ActionEncoder:
         self.features = tuple(features)
         encoder = _import_coba("encodings").InteractionsEncoder
         self._encoder = encoder(list(features))
-        # For environments without contexts.
+        # The encoder for environments without contexts.
         self._of_actions = encoder([each for each in features if "x" not in str(each)] or [1])
         self._uses_actions = any("a" in str(each) for each in features)
 
@@ -57,15 +57,15 @@ class ActionEncoder:
 
 
 class PolicyLearner:
-    """A policy as a learner of Coba, for its experiments.
+    """A policy as a Coba learner, for use in Coba experiments.
 
     Parameters
     ----------
     policy : Policy
-        The policy; it learns. Rewards must lie within its `reward_range`.
+        The policy, which learns. Rewards must lie within its `reward_range`.
     features : sequence of str and numbers, optional
-        The features of an arm in Coba's notation. By default `(1, "x")`; with a shared model, which tells arms
-        apart by their features alone, `(1, "a", "xa")`, as for Coba's own learners.
+        The features of an arm in Coba's notation. The default is `(1, "x")` or, with a shared model, which
+        distinguishes arms by their features alone, `(1, "a", "xa")`, as for Coba's own learners.
     group : callable, optional
         A function of Coba's context that returns the user's group.
 
@@ -90,7 +90,7 @@ class PolicyLearner:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The parameters, for the tables of an experiment."""
+        """The parameters, as shown in the tables of an experiment."""
         params = self.policy.get_params(deep=False)
         plain = {n: value if isinstance(value, str | int | float) else repr(value) for n, value in params.items()}
         return {
@@ -107,18 +107,18 @@ class PolicyLearner:
         return float(probabilities[0, list(actions).index(action)])
 
     def predict(self, context: Any, actions: Any) -> tuple[Any, float, dict[str, Decision]]:
-        """Choose an action; return it with its probability, and the decision, which `learn` takes."""
+        """Choose an action; return it with its probability and the decision, which must be passed to `learn`."""
         rows, arms = self._encoder.rows(context, actions), self._encoder.arms(actions)
         decision = self.policy.choose(rows, self._group_of(context), arms)
         probability = decision.probability
-        if probability is None:  # as Coba's learners do: estimated from draws
+        if probability is None:  # estimated from draws, as by Coba's own learners
             probability = self.score(context, actions, actions[decision.index])
         return actions[decision.index], probability, {"decision": decision}
 
     def learn(
         self, context: Any, action: Any, reward: float, probability: float, decision: Decision | None = None
     ) -> None:
-        """Learn the reward of an action, chosen by `predict` or, without the decision, elsewhere."""
+        """Learn the reward of an action chosen by `predict` or, if no decision is given, by another policy."""
         if decision is None:
             check_no_records(self.policy)
             rows, arms = self._encoder.rows(context, [action]), self._encoder.arms([action])
@@ -130,15 +130,15 @@ class PolicyLearner:
 
 
 class CobaWorld:
-    """An environment of Coba as a world: each interaction is a visit.
+    """A Coba environment as a world: each interaction is a visit.
 
-    Its rewards are taken for true means. They are, unless the environment adds noise to them.
+    Its rewards are assumed to be true means, which they are unless the environment adds noise to them.
 
     Parameters
     ----------
     environment : coba environment
         One environment with the rewards of all actions, such as `coba.Environments.from_linear_synthetic(500)[0]`.
-        It is read once, and kept in memory.
+        It is read once and kept in memory.
     features : sequence of str and numbers
         The features of an arm in Coba's notation; see `PolicyLearner`.
     group : callable, optional

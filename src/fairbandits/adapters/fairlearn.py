@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def metric_frame(log: Any, roles: Roles | None = None, **named_roles: Any) -> MetricFrame:
-    """Return a log as a `fairlearn.metrics.MetricFrame`; unlike for an audit, it must fit into memory.
+    """Return a log as a `fairlearn.metrics.MetricFrame`; unlike for an audit, the log must fit into memory.
 
-    The metrics are `rewards`, the number of rewards, `mean_reward`, and `missing`, the share of missing rewards.
+    The metrics are `rewards` (the number of rewards), `mean_reward`, and `missing` (the share of missing rewards).
     The groups of several attributes are their intersections. Users with an unknown attribute are left out.
 
     Parameters

@@ -20,9 +20,9 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
 
     The observation is the matrix of contexts, one row per arm; the action is the index of a row. `info` contains
     the `group` of the current visitor and the `part` of the round; after the last step, those of the last visitor.
-    After a step it also contains `expected` and `best`, the true mean rewards of the chosen and of the best arm,
-    and `delay`: an environment returns every reward at once, also one that the world delays. A missing reward is
-    NaN.
+    After a step, it also contains `expected` and `best`, the true mean rewards of the chosen and of the best arm,
+    and `delay`, because an environment returns every reward at once, even a reward that the world delays. A
+    missing reward is NaN.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
     Returns
     -------
     gymnasium.Env
-        The environment. Gymnasium is part of the extra `gym`.
+        The environment. Gymnasium is installed by the extra `gym`.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
         def reset(
             self, *, seed: int | None = None, options: dict[str, Any] | None = None
         ) -> tuple[NDArray[np.float64], dict[str, Any]]:
-            """Return to the first round; the seed has no effect, because a world is a fixed sequence."""
+            """Go back to the first round; the seed has no effect, because a world is a fixed sequence."""
             super().reset(seed=seed)
             self._visits = world.visits()
             self._visit = next(self._visits)

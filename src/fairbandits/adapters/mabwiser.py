@@ -1,6 +1,6 @@
 """Policies with the interface of MABWiser's bandits.
 
-Off-policy evaluation takes MABWiser's bandits as they are: `fairbandits.ope.evaluate(log, mab)`.
+Off-policy evaluation accepts MABWiser bandits directly: `fairbandits.ope.evaluate(log, mab)`.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ Expectations = dict[ArmId, float]
 
 
 class PolicyMAB:
-    """A policy with the interface of `mabwiser.mab.MAB`, also for its `Simulator`.
+    """A policy with the interface of `mabwiser.mab.MAB`, which can also be used in MABWiser's `Simulator`.
 
     Parameters
     ----------
     arms : list of str or int
         The arms.
     policy : Policy
-        The policy, of which a copy that has learned nothing is made. Its model needs a part for each arm, because
-        MABWiser has one context per user.
+        The policy, of which an untrained copy is made. Its model needs a part for each arm, because MABWiser has
+        one context per user.
     is_contextual : bool
-        Whether users have contexts; without, the context of all is a constant 1.
+        Whether users have contexts; if not, the context of all users is a constant 1.
     group : callable, optional
         A function of a user's context, as a vector, that returns the user's group.
 
     Attributes
     ----------
     policy : Policy
-        The policy, with what it has learned.
+        The policy, in its current learned state.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class PolicyMAB:
     {'algebra': 0.12, 'biology': 0.75}
     """
 
-    #: The simulator reads these; all work is done in one process.
+    #: Read by the simulator; all work is done in one process.
     n_jobs, backend = 1, None
 
     def __init__(
@@ -64,7 +64,7 @@ class PolicyMAB:
         _register(type(self))
 
     def fit(self, decisions: Any, rewards: Any, contexts: Any = None) -> None:
-        """Forget what was learned, and learn the rewards of past decisions."""
+        """Discard the learned state, and learn the rewards of past decisions."""
         self._reset()
         self.partial_fit(decisions, rewards, contexts)
 
@@ -87,13 +87,13 @@ class PolicyMAB:
         self._is_fitted = True
 
     def predict(self, contexts: Any = None) -> ArmId | list[ArmId]:
-        """Choose an arm for each context: a list, or the arm itself for a single context."""
+        """Choose an arm for each context; return a list, or the arm itself for a single context."""
         self._check_fitted()
         picked = self._users.choose_many(self._contexts(contexts, None), self.arms).picked
         return picked if len(picked) > 1 else picked[0]
 
     def predict_expectations(self, contexts: Any = None) -> Expectations | list[Expectations]:
-        """Return the scores of the arms, exploration and fairness included, of which the highest is chosen."""
+        """Return the scores of the arms, including exploration and fairness; the highest score is chosen."""
         self._check_fitted()
         users = self._contexts(contexts, None)
         scores = self.policy.score(self._users.offer(users, self.arms), self._users.groups(users)).total
@@ -101,7 +101,7 @@ class PolicyMAB:
         return found if len(found) > 1 else found[0]
 
     def add_arm(self, arm: ArmId, binarizer: None = None) -> None:
-        """Add an arm; a `binarizer` is refused, because policies learn rewards as they are."""
+        """Add an arm; a `binarizer` is not accepted, because policies learn rewards as they are."""
         if binarizer is not None:
             raise ValueError(f"binarizer must be None, got {binarizer!r}; pass binary rewards")
         if as_arm(arm) in self.arms:
@@ -109,7 +109,7 @@ class PolicyMAB:
         self.arms.append(as_arm(arm))
 
     def remove_arm(self, arm: ArmId) -> None:
-        """Remove an arm, and forget what was learned of it."""
+        """Remove an arm, and discard what has been learned about it."""
         if arm not in self.arms:
             raise ValueError(f"arm must be one of {self.arms}, got {arm!r}")
         self.arms.remove(arm)
@@ -118,7 +118,7 @@ class PolicyMAB:
 
     @property
     def cold_arms(self) -> list[ArmId]:
-        """The arms of which nothing has been learned."""
+        """The arms about which nothing has been learned."""
         learned = set(self.policy.arms_learned)
         return [arm for arm in self.arms if arm not in learned]
 
@@ -129,7 +129,7 @@ class PolicyMAB:
 
     @property
     def _imp(self) -> PolicyMAB:
-        # The simulator looks for the implementation behind a MAB.
+        # The simulator looks for the implementation that a MAB wraps.
         return self
 
     def __repr__(self) -> str:
@@ -147,20 +147,20 @@ class PolicyMAB:
             raise ValueError("fit must be called before predict, got a bandit that has learned nothing")
 
     def _contexts(self, contexts: Any, n: int | None) -> Floats:
-        """Return the contexts of n users, or of any number."""
+        """Return the contexts of n users, or of any number of users if n is None."""
         if not self.is_contextual:
             return np.ones(((n or 1) if contexts is None else len(contexts), 1))
         if contexts is None:
             raise ValueError("contexts must be given, because is_contextual=True, got none")
         matrix: Floats = np.asarray(contexts, np.float64)
-        # As in MABWiser, a list of numbers is one user, or one feature of several.
+        # As in MABWiser, a list of numbers is the context of one user, or a single feature of several users.
         if matrix.ndim == 1:
             matrix = matrix[:, None] if n is not None and n == len(matrix) > 1 else matrix[None]
         return matrix
 
 
 def _register(bandit: type) -> None:
-    """Make a class pass for a subclass of MABWiser's base class, which its simulator requires."""
+    """Register a class as a virtual subclass of MABWiser's base class, which its simulator requires."""
     try:
         from mabwiser.base_mab import BaseMAB  # noqa: PLC0415 - optional
     except ImportError:

@@ -32,12 +32,12 @@ _POLICY, _SERVING = "policy.safetensors", "serving.json"
 
 
 class PolicyModel:
-    """What MLflow loads: `predict` takes a data frame of users, and returns a data frame of decisions.
+    """The model that MLflow loads; `predict` takes a data frame of users and returns a data frame of decisions.
 
     Parameters
     ----------
     policy : Policy, or any other object with `choose_many`
-        The policy. An object that is not a `Policy` gets the data frame as it is.
+        The policy. An object that is not a `Policy` is passed the data frame unchanged.
     features, groups : sequences of str
         The columns with the features of users, and with their sensitive attributes.
     arms : sequence of ids
@@ -58,12 +58,12 @@ class PolicyModel:
 
         frame = model_input if isinstance(model_input, pd.DataFrame) else pd.DataFrame(model_input)
         decisions = self._choose(frame)
-        # NaN where the probability has no closed form (None).
+        # A probability without a closed form (None) becomes NaN.
         probability = np.array(decisions.probability, np.float64)
         return pd.DataFrame({"arm": decisions.picked, "probability": probability}, index=frame.index)
 
     def get_raw_model(self) -> Any:
-        """Return the policy; MLflow's name for what a model wraps."""
+        """Return the policy; the name is MLflow's, for the object that a model wraps."""
         return self.policy
 
     def _choose(self, frame: Any) -> Any:
@@ -92,20 +92,21 @@ def save_policy(
     Parameters
     ----------
     policy : Policy
-        The policy; or another object with `save`, `load` and `choose_many(frame)`.
+        The policy, or another object with `save`, `load` and `choose_many(frame)`.
     path : path
         The folder, which must not exist.
     features : sequence of str, optional
-        The columns of the users' features, in the order of the contexts that the policy has learned; all arms have
-        the user's features as their context. By default those of the log that the policy was fitted to.
+        The columns of the users' features, in the order of the contexts on which the policy was trained; the
+        context of all arms consists of the user's features. By default those of the log to which the policy was
+        fitted.
     groups : sequence of str, optional
         The columns of the users' sensitive attributes; by default those of that log.
     arms : sequence of ids, optional
-        The arms to choose from; by default those of which the policy has learned something.
+        The arms to choose from; by default the arms about which the policy has learned something.
     pip_requirements : sequence of str, optional
         The requirements of the model; by default this release of fairbandits, and pandas.
     **options
-        Passed on to `mlflow.pyfunc.save_model`.
+        Options that are passed on to `mlflow.pyfunc.save_model`.
     """
     mlflow = _import_mlflow("save_policy")
     with _model_files(policy, features, groups, arms, pip_requirements) as files:
@@ -122,12 +123,14 @@ def log_policy(
     pip_requirements: Sequence[str] | None = None,
     **options: Any,
 ) -> ModelInfo:
-    """Log a policy as a model of the current MLflow run; takes what `save_policy` takes.
+    """Log a policy as a model of the current MLflow run.
+
+    The parameters are those of `save_policy`, but options are passed on to `mlflow.pyfunc.log_model`.
 
     Returns
     -------
     ModelInfo
-        MLflow's description of the model; `model_uri` loads it. Options go to `mlflow.pyfunc.log_model`.
+        MLflow's description of the model, which can be loaded by its `model_uri`.
     """
     mlflow = _import_mlflow("log_policy")
     with _model_files(policy, features, groups, arms, pip_requirements) as files:
@@ -135,13 +138,13 @@ def log_policy(
 
 
 def load_policy(model_uri: str | os.PathLike[str]) -> Any:
-    """Load the policy itself from an MLflow model, to go on learning; `mlflow.pyfunc.load_model` predicts."""
+    """Load the policy itself, to continue training it; for predictions, use `mlflow.pyfunc.load_model`."""
     mlflow = _import_mlflow("load_policy")
     return mlflow.pyfunc.load_model(str(model_uri)).get_raw_model()
 
 
 def _load_pyfunc(path: str) -> PolicyModel:
-    """Load a model; MLflow calls this function by its name."""
+    """Load a model; MLflow calls this function by name."""
     folder = Path(path)
     serving = json.loads((folder / _SERVING).read_text("utf-8"))
     module, _, name = serving.pop("class").partition(":")
@@ -177,7 +180,7 @@ def _model_files(
 def _serving(
     policy: Any, features: Sequence[str] | None, groups: Sequence[str] | None, arms: Sequence[ArmId] | None
 ) -> dict[str, Any]:
-    """Return what a policy needs besides its file: the columns of users, and the arms."""
+    """Return the columns of users and the arms, which a policy needs in addition to its file."""
     if not isinstance(policy, Policy):
         if (features, groups, arms) != (None, None, None):
             raise ValueError(f"features, groups and arms must be None for a {type(policy).__name__}, got others")
@@ -203,7 +206,7 @@ def _serving(
 
 
 def _user_encoder(policy: Policy) -> TableEncoder | None:
-    """Return the encoder of users that a policy was fitted with; None if there is none."""
+    """Return the encoder of users with which a policy was fitted, or None if there is none."""
     encoder = encoder_in(policy.metadata)
     if encoder is not None and (encoder.has_items or not isinstance(encoder.users, TableEncoder)):
         raise ValueError(

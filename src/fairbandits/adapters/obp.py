@@ -1,6 +1,6 @@
 """Policies for Open Bandit Pipeline (obp), and its bandit feedback as logs.
 
-Off-policy evaluation takes obp's policies as they are: `fairbandits.ope.evaluate(log, policy)`.
+Off-policy evaluation accepts obp policies directly: `fairbandits.ope.evaluate(log, policy)`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fairbandits.worlds.world import dense
 if TYPE_CHECKING:
     import pandas as pd
 
-# The columns of a log, and their names in bandit feedback.
+# The columns of a log, with their names in bandit feedback.
 _COLUMNS = {
     "decision": "slate_id",
     "arm": "action",
@@ -35,14 +35,14 @@ _COLUMNS = {
 
 
 class ObpPolicy:
-    """A policy with the interface of obp's contextual policies, for its simulators.
+    """A policy with the interface of obp's contextual policies, for use in obp's simulators.
 
     Parameters
     ----------
     policy : Policy
-        The policy; it learns. Its model needs a part for each arm, because obp has one context per user.
+        The policy, which learns. Its model needs a part for each arm, because obp has one context per user.
     n_actions : int
-        The number of arms, 0..n-1.
+        The number of arms, which are numbered from 0.
     len_list : int
         The number of arms that are selected at once.
     group : callable, optional
@@ -70,7 +70,7 @@ class ObpPolicy:
 
     @property
     def policy_type(self) -> Any:
-        """That of contextual policies; obp must be installed."""
+        """The policy type of contextual policies; obp must be installed."""
         try:
             from obp.policy.policy_type import PolicyType  # noqa: PLC0415 - not a dependency
         except ImportError:
@@ -78,7 +78,7 @@ class ObpPolicy:
         return PolicyType.CONTEXTUAL
 
     def select_action(self, context: Any) -> NDArray[np.int64]:
-        """Select `len_list` arms for a user, the best first."""
+        """Select `len_list` arms for a user, in order of preference."""
         user = as_context(context)
         if self.len_list > 1:
             slate = self._users.choose_slate(user, range(self.n_actions), self.len_list)
@@ -88,7 +88,7 @@ class ObpPolicy:
         return np.array([decision.index], np.int64)
 
     def update_params(self, action: Any, reward: Any, context: Any) -> None:
-        """Learn the reward of an arm: of the last selection, of an earlier one, or of a log."""
+        """Learn the reward of an arm, from the last selection, an earlier selection or a log."""
         user, arm, value = as_context(context), int(action), float(np.asarray(reward).item())
         if self._last is not None and self._last[1].index == arm and np.array_equal(self._last[0], user):
             self.policy.learn(self._last[1], value)
@@ -97,7 +97,7 @@ class ObpPolicy:
             self._users.learn_one(user, arm, value)
 
     def predict(self, context: Any) -> NDArray[np.float64]:
-        """Return the probabilities of all arms, as obp's estimators take them: (n_users, n_actions, 1)."""
+        """Return the probabilities of all arms in the shape that obp's estimators need, (users, actions, 1)."""
         if self.len_list > 1:
             raise ValueError(f"len_list must be 1 for probabilities, got {self.len_list}")
         contexts = np.asarray(context, np.float64)
@@ -115,9 +115,9 @@ def from_bandit_feedback(feedback: Mapping[str, Any], groups: Mapping[str, Any] 
     Parameters
     ----------
     feedback : dict
-        What `obtain_batch_bandit_feedback` of obp's datasets returns.
+        The result of the method `obtain_batch_bandit_feedback` of an obp dataset.
     groups : mapping of str to sequence, optional
-        The sensitive attributes of the users, one value per round; obp has none.
+        The sensitive attributes of the users, with one value per round; obp does not provide any.
 
     Examples
     --------
@@ -144,10 +144,10 @@ def from_bandit_feedback(feedback: Mapping[str, Any], groups: Mapping[str, Any] 
 
 
 def to_bandit_feedback(log: Any, roles: Roles | None = None, **named_roles: Any) -> dict[str, Any]:
-    """Return a log as obp's bandit feedback; unlike for an evaluation, it must fit into memory.
+    """Return a log as obp's bandit feedback; unlike for an evaluation, the log must fit into memory.
 
-    Rows without a reward are left out. `action` numbers the arms from 0, in the order of `arms`, an entry that obp
-    does not have: the ids of the arms. Numbers stay as they are, and text becomes one column for each value.
+    Rows without a reward are left out. `action` contains indices, starting at 0, into the additional entry `arms`,
+    which holds the ids of the arms. Numbers stay as they are, and text becomes one column for each value.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One context per user, as other libraries have it, for policies that take one per arm."""
+"""One context per user, as in other libraries, for policies that take one context per arm."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fairbandits.models import Model, as_model
 from fairbandits.policies import Decision, Decisions, Policy, Slate
 
 Floats = NDArray[np.float64]
-#: Returns the group of a user, given the user's context; None if it is unknown.
+#: A function that returns the group of a user, given the user's context, or None if it is unknown.
 GroupOf = Callable[[Any], Group]
 
 
 class UserContexts:
-    """A policy whose arms all have the same context, the user's.
+    """A policy whose arms all have the same context: that of the user.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class UserContexts:
         self._catalogue: tuple[tuple[ArmId, ...], int, Catalogue] | None = None
 
     def groups(self, contexts: Floats) -> list[Group] | None:
-        """Return the groups of users; None if no policy can know them."""
+        """Return the groups of users, or None if no function was given that determines them."""
         return None if self._group is None else [self._group(context) for context in contexts]
 
     def offer(self, contexts: Floats, arms: Sequence[ArmId]) -> Offer:
@@ -66,12 +66,12 @@ class UserContexts:
         return self.policy.choose_many(self.offer(contexts, arms), self.groups(contexts), k=k)[0]
 
     def learn_one(self, context: Floats, arm: ArmId, reward: float) -> None:
-        """Learn the reward of an arm that was chosen elsewhere, as if it had been the only one on offer."""
+        """Learn the reward of an arm that was chosen elsewhere, as if it had been the only arm on offer."""
         check_no_records(self.policy)
         self.policy.learn(self.choose(context, [arm]), reward)
 
     def learn_many(self, contexts: Floats, arms: Sequence[ArmId], rewards: Floats) -> None:
-        """Learn the rewards of arms that were chosen elsewhere, in their order."""
+        """Learn the rewards of arms that were chosen elsewhere, in the given order."""
         check_no_records(self.policy)
         labels = list(dict.fromkeys(arms))
         groups = self.groups(contexts)
@@ -90,7 +90,7 @@ class UserContexts:
 
 
 def as_context(context: Any) -> Floats:
-    """Return a user's context, given as a vector or as a matrix with one row, as a vector."""
+    """Return a user's context as a vector; it may be given as a vector or as a matrix with one row."""
     vector: Floats = np.asarray(context, np.float64)
     if vector.size != vector.shape[-1]:
         raise ValueError(f"context must be of one user, got shape {vector.shape}; pass a matrix with one row")

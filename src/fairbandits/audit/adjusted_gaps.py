@@ -1,4 +1,4 @@
-"""Gaps adjusted for factors such as education or age: like is compared with like."""
+"""Gaps adjusted for factors such as education or age, so that like is compared with like."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from fairbandits.audit.results import GroupResult
 
 Method = Literal["standardised", "doubly robust"]
-# Rows whose factors are this many times as frequent in one group as in the other are not comparable.
+# Rows whose factors are more than this many times as frequent in one group as in the other are not comparable.
 _MAX_DENSITY_RATIO = 50.0
 
 
 @dataclass(frozen=True, repr=False)
 class AdjustedGap(ShortRepr):
-    """The difference between a group and the reference group, as it is and adjusted.
+    """The difference between a group and the reference group, raw and adjusted.
 
     Attributes
     ----------
@@ -45,9 +45,10 @@ class AdjustedGap(ShortRepr):
     raw : IntervalEstimate
         Its mean reward minus that of the reference group.
     adjusted : IntervalEstimate
-        The same for users with the same factors; NaN if no users are comparable.
+        The same difference for users with equal factors; NaN if no users are comparable.
     not_comparable : tuple of two floats
-        The share of the rewards of the group and of the reference group whose factors the other one does not have.
+        For the group and the reference group, the share of its rewards that are not comparable, because the other
+        group has no users with the same factors.
     """
 
     group: GroupResult
@@ -58,7 +59,7 @@ class AdjustedGap(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class AdjustedGaps(ShortRepr):
-    """Differences to the reference group, adjusted for factors.
+    """Differences from the reference group, adjusted for factors.
 
     Attributes
     ----------
@@ -73,7 +74,7 @@ class AdjustedGaps(ShortRepr):
     n_strata : int
         The number of strata; 0 for the doubly robust method.
     sample_share : float
-        The share of users that were used; less than 1 if the log is too long for the memory.
+        The share of users that were used; less than 1 if the log is too long to fit into memory.
     """
 
     factors: tuple[str, ...]
@@ -87,7 +88,7 @@ class AdjustedGaps(ShortRepr):
 def adjust(
     comparison: ReferenceComparison, grouped: GroupedSums, source: StrataSums | RowSample, error: float
 ) -> AdjustedGaps | None:
-    """Adjust the differences to a reference group for factors; None if all factors are attributes of the groups.
+    """Adjust differences from a reference group for factors; return None if every factor is itself an attribute.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ class _Strata:
         self._group = grouped.groups_of(sums.combinations)[sums.combination]
         self._span = grouped.reward_range[1] - grouped.reward_range[0]
         self._sums, self._n = sums, len(number)
-        # Users whose factors are unknown do not have the same factors.
+        # Users whose factors are unknown cannot be assumed to have the same factors.
         self._is_known = np.array([None not in key for key in number])
         found = np.unique(self._stratum[self._group >= 0])
         self.n_strata = int(self._is_known[found].sum())

@@ -1,4 +1,4 @@
-"""Aggregation of a log to sums, in one or two passes, in memory that does not grow with the number of rows."""
+"""Aggregation of a log into sums, in one or two passes, with memory that does not grow with the number of rows."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.log import Log
 from fairbandits.models.threads import n_threads
 
-# Threads take turns with the parts of a log: enough parts for many cores, and none too small to be worth a task.
+# Threads share the parts of a log: there are enough parts for many cores, but none too small to be worth a task.
 _MAX_PARTS, _ROWS_PER_PART = 16, 500_000
-# The number of chunks that may wait to be added up, so that reading goes on in bounded memory.
+# The number of chunks that may wait to be added up, so that reading can continue in bounded memory.
 _MAX_WAITING = 2
 
 
@@ -68,8 +68,8 @@ def aggregate_units(log: Log, windows: Windows, lowest: float) -> UnitSums:
     if log.roles.user is None:
         return _aggregate(log, partial(_unit_sums, windows=windows, lowest=lowest))
     sums, chunks = _first_unit_sums(log, windows)
-    # This thread reads. Each shard of users has its own thread, which adds the chunks in their order, so the
-    # sums do not depend on the number of threads.
+    # This thread reads. Each shard of users has its own thread, which adds the chunks in order, so the sums do not
+    # depend on the number of threads.
     threads = [ThreadPoolExecutor(1, thread_name_prefix="fairbandits-audit") for _ in sums.shards]
     waiting: deque[list[Future[None]]] = deque()
     with ExitStack() as stack:
@@ -84,14 +84,14 @@ def aggregate_units(log: Log, windows: Windows, lowest: float) -> UnitSums:
 
 
 def merged(sums: S, others: S) -> S:
-    """Return the merged sums of two parts of a log; both arguments stay unchanged."""
+    """Return the merged sums of two parts of a log, leaving both arguments unchanged."""
     both = copy.deepcopy(sums)
     both.merge(others)
     return both
 
 
 def _aggregate(log: Log, sums_of: Callable[[Log], S]) -> S:
-    """Aggregate the parts of a log with one thread per core, and merge them in their order."""
+    """Aggregate the parts of a log with one thread per core, and merge them in order."""
     # The split depends only on the log, so the sums do not depend on the number of threads.
     parts = iter(log.split(_n_parts(log)))
     total: S | None = None
@@ -132,7 +132,7 @@ def _unit_sums(log: Log, windows: Windows, lowest: float) -> UnitSums:
 
 
 def _first_unit_sums(log: Log, windows: Windows) -> tuple[UnitSums, Iterator[tuple[Chunk, Ints]]]:
-    """Return sums without rows, and the chunks to add with the window of each decision."""
+    """Return empty sums, and the chunks to add, with the window of each decision."""
     roles = log.roles
     columns = [*roles.groups, *(column for column in (roles.time, roles.user) if column)]
     sums = UnitSums(roles.groups, windows.n, roles.user is not None)

@@ -41,13 +41,13 @@ class Audit:
     Attributes
     ----------
     name : str
-        The log.
+        The name of the log.
     roles : Roles
         The roles of its columns.
     guessed : mapping
         The roles that were guessed.
     rows, missing : int
-        The number of decisions, and of those without a reward.
+        The number of decisions, and the number of decisions without a reward.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
     settings : AuditSettings
@@ -57,13 +57,13 @@ class Audit:
     has_users : bool
         Whether the log identifies users; always False for a sequential audit.
     checks : LogChecks
-        What is wrong with the rows of the log.
+        The problems found with the rows of the log.
     fingerprint : str
         A hash of the data (SHA-256).
     date : str or None
         The date of the audit, if it was given.
     note : str or None
-        A remark on the rows of the log, such as which decisions it lacks.
+        A remark on the rows of the log, for example on decisions that are missing from it.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Audit:
         return AuditSentences(self.settings, span, self.has_users, suppression, self.reward_range[0])
 
     def __getitem__(self, attributes: str | tuple[str, ...]) -> Comparison:
-        """Return a comparison: `result["sex"]`; `result["sex", "race"]` or, by name, `result["sex x race"]`."""
+        """Return a comparison: `result["sex"]`, `result["sex", "race"]` or, by name, `result["sex x race"]`."""
         wanted = (attributes,) if isinstance(attributes, str) else tuple(attributes)
         for comparison in self.comparisons:
             if wanted in (comparison.attributes, (comparison.name,)):
@@ -149,9 +149,9 @@ class Audit:
         ax : matplotlib axes, optional
             The axes to draw on; by default those of a new figure.
         attributes : str or tuple of str, optional
-            The comparison to plot, as in `result["sex"]`; by default the headline.
+            The comparison to plot, as in `result["sex"]`; by default the headline comparison.
         over_time : bool
-            Whether to plot the gap in each window of time; with anytime-valid intervals, the means so far.
+            Whether to plot the gap in each window of time or, with anytime-valid intervals, the cumulative means.
         """
         from fairbandits.audit.report.notebook import plot_audit  # noqa: PLC0415 - imports this class
 
@@ -196,7 +196,8 @@ def audit(
     """Audit a log: compare the mean rewards of groups, now and over the whole log, with confidence intervals.
 
     A finished log gets fixed-sample intervals, cluster-robust over users if the log has a user column. A log that
-    is watched while it grows needs `sequential=True`: anytime-valid intervals of the rounds so far.
+    is being watched while it grows needs `sequential=True`, which yields anytime-valid intervals for the rounds so
+    far.
 
     Parameters
     ----------
@@ -205,30 +206,30 @@ def audit(
     roles : Roles, optional
         The roles of the columns; if omitted, they are guessed from the column names.
     tolerance : float, optional
-        The largest gap that is tolerated. With it, the audit has a verdict.
+        The largest gap that is tolerated. Only with a tolerance does the audit give a verdict.
     confidence : float
-        The joint confidence of all intervals.
+        The joint confidence level of all intervals.
     sequential : bool
         Whether to use anytime-valid intervals.
     min_rows : int
-        The number of rewards that a group needs to be compared, if `sequential`.
+        The number of rewards that a group must have to be compared, if `sequential`.
     max_unassessed : float
         The largest share of users that may be unassessed for a verdict of "fair".
     lower_is_better : bool
         Whether rewards are harms.
     min_cell : int
-        The number of users below which a group, or a group within an arm, is neither compared nor shown.
+        The number of users below which a group, overall or within an arm, is neither compared nor shown.
     date : str, optional
         The date of the audit, as in 2026-11-16, or "today". By default the report has no date, so that the same
-        log gives the same files.
+        log always produces the same files.
     reference : str or sequence of str
-        The groups that others are compared with, at most one for each attribute; by default the advantaged ones.
+        The groups with which the others are compared, at most one per attribute; by default the advantaged groups.
     impact_ratios : bool
         Whether to report impact ratios, as required by New York City's Local Law 144, and the four-fifths rule.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
     cluster : str, optional
-        Read the log on Dask: "local", or the address of a scheduler.
+        The Dask cluster on which to read the log: "local", or the address of a scheduler.
     **named_roles
         Individual roles: `arm="video", groups=["sex", "race"]`.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairbandits.audit.pair_index import Codes, PairIndex
 from fairbandits.categorical import Categorical
 
-# More combinations of groups than this cannot be compared, and memory would grow with the log.
+# With more combinations of groups than this, no comparison is possible, and memory would grow with the log.
 MAX_GROUPS = 10_000
 
 
@@ -31,7 +31,7 @@ class Combinations:
 
     def __init__(self, attributes: Sequence[str]) -> None:
         self.labels: dict[str, list[Any]] = {attribute: [] for attribute in attributes}
-        # The first attribute numbers its own groups; each further one is paired with those before it.
+        # The first attribute numbers its own groups; each further attribute is paired with the ones before it.
         self._pairs = [PairIndex() for _ in attributes[1:]]
 
     def __len__(self) -> int:
@@ -45,7 +45,7 @@ class Combinations:
         return self._numbers([group[attribute].codes for attribute in self.labels])
 
     def merge(self, other: Combinations) -> Codes:
-        """Add the combinations of another part of a log; return our number of each of them."""
+        """Add the combinations of another part of a log; return the number of each of them in this object."""
         columns = []
         for attribute, codes in zip(other.labels, other.codes.T, strict=True):
             self.labels[attribute], code = merge_labels(self.labels[attribute], other.labels[attribute])
@@ -67,7 +67,7 @@ class Combinations:
 
     @property
     def error(self) -> str | None:
-        """What is wrong if there are too many combinations; None otherwise."""
+        """The error message if there are too many combinations; None otherwise."""
         if len(self) <= MAX_GROUPS:
             return None
         return (
@@ -83,6 +83,6 @@ class Combinations:
 
 
 def merge_labels(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[list[Any], NDArray[np.int32]]:
-    """Return the union of labels, and our code for each of their codes; the last entry maps -1 to -1."""
+    """Return the union of the labels, and our code for each of their codes; the last entry maps -1 to -1."""
     code: Mapping[Any, int] = {label: number for number, label in enumerate(dict.fromkeys([*ours, *theirs]))}
     return [*code], np.array([*(code[label] for label in theirs), -1], np.int32)

@@ -21,8 +21,8 @@ def compare_all(
 ) -> tuple[Comparison, ...]:
     """Compare the groups of each attribute and of their intersections.
 
-    The error probability is divided evenly over all comparisons (Bonferroni), so all statements hold jointly.
-    Without sums of users, the comparisons are sequential.
+    The error probability is divided evenly among all comparisons (Bonferroni), so all statements hold jointly.
+    Without sums by user, the comparisons are sequential.
     """
     combinations = attribute_combinations(list(sums.labels))
     error = (1.0 - settings.confidence) / len(combinations)
@@ -35,7 +35,8 @@ def compare_all(
             is_hidden = np.array([(attributes, labels) in hidden for labels in grouped.labels], bool)
             comparisons.append(compare_fixed_sample(grouped, units, windows, settings, error, is_hidden))
         else:
-            # Shared by all groups, not by those that are large so far: their number grows while one watches.
+            # The error is shared by all groups, not only by those that are already large enough, because the
+            # number of the latter grows while the log is being watched.
             comparisons.append(compare_sequentially(grouped, settings, error / max(len(grouped.labels), 1)))
     return tuple(comparisons)
 
@@ -46,7 +47,7 @@ def _hidden_cells(sums: LogSums, units: UnitSums, settings: AuditSettings) -> se
         grouped = group_by(sums, attributes)
         counts = group_means(grouped, units).whole.users
         users |= {(attributes, labels): float(n) for labels, n in zip(grouped.labels, counts, strict=True)}
-    # The counts of the others are not shown either, but they are so large that they can be compared.
+    # The counts of the other hidden cells are not shown either, but these cells are large enough to be compared.
     return {
         cell for cell in hidden_cells(users, settings.min_cell) if is_recognisable(users[cell], settings.min_cell)
     }

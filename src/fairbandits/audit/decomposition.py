@@ -8,15 +8,16 @@ effects (Kitagawa 1955; Oaxaca 1973 and Blinder 1973 for regressions):
     within-arm effect   (p1 + p2) / 2 (m1 - m2)           one group received more reward from the same arm
 
 The shares of each group sum to one, so c does not change the sums over arms. It is the mean of the two groups'
-mean rewards, so that more exposure to an arm counts as an advantage exactly if the arm is better than average.
+mean rewards, so that more exposure to an arm counts as an advantage if and only if the arm is better than average.
 
-An arm may have no rewards from one of the groups, and then m1 - m2 is unknown:
+An arm may have no rewards from one of the groups, in which case m1 - m2 is unknown:
 
-- If chance alone explains that, because the group would have been expected to receive it fewer than five times (a
-  *rare* arm), m1 - m2 is taken from arms that are equally rare and have rewards from both groups. To count it as
-  zero would shift the within-arm effect to the exposure effect, by a third with two rewards per arm.
-- Otherwise the group was not shown the arm on purpose (a *one-sided* arm). What it would have received is unknown;
-  all of its contribution counts as an exposure effect.
+- If chance alone explains this, because the group would have been expected to receive the arm fewer than five
+  times (a *rare* arm), m1 - m2 is taken from arms that are equally rare and have rewards from both groups.
+  Counting it as zero would shift part of the within-arm effect to the exposure effect: a third of it with two
+  rewards per arm.
+- Otherwise the arm was deliberately not shown to the group (a *one-sided* arm). The reward that the group would
+  have received from it is unknown, so the entire contribution of the arm counts as an exposure effect.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# A group that would be expected to receive an arm this often, and never did, was not shown it on purpose.
+# A group that would be expected to receive an arm this often, but never did, was deliberately not shown the arm.
 _MIN_EXPECTED = 5.0
-# Upper ends of classes of arms by their number of rewards; arms of a class are taken to be equally rare.
+# Upper limits of the classes of arms by number of rewards; the arms of one class are taken to be equally rare.
 _CLASS_ENDS = np.array([1.0, 2.0, 3.0, 5.0, 8.0, 13.0])
-# A class with fewer arms that have rewards from both groups borrows from all arms instead.
+# A class in which fewer arms than this have rewards from both groups borrows from all arms instead.
 _MIN_ARMS = 10
 
 
@@ -100,7 +101,8 @@ def decompose(count_1: Floats, total_1: Floats, count_2: Floats, total_2: Floats
     difference = np.where(is_rare, _typical_difference(rewards, weight, difference, has_both), difference)
     centre = ((p1 * m1).sum(axis=-1, keepdims=True) + (p2 * m2).sum(axis=-1, keepdims=True)) / 2.0
     within_arm = weight * difference
-    # What is not within arms is exposure; c is subtracted in proportion to the difference in shares.
+    # The exposure effect is the remainder after the within-arm effect; c is subtracted in proportion to the
+    # difference in shares.
     exposure = p1 * m1 - p2 * m2 - within_arm - (p1 - p2) * centre
     return ArmEffects(exposure, within_arm, is_one_sided, is_rare)
 
@@ -108,7 +110,7 @@ def decompose(count_1: Floats, total_1: Floats, count_2: Floats, total_2: Floats
 def _typical_difference(
     rewards: Floats, weight: Floats, difference: Floats, has_both: NDArray[np.bool_]
 ) -> Floats:
-    """Return the mean difference of arms in the same class of rarity, for each arm."""
+    """Return, for each arm, the mean difference between the groups over the arms in the same class of rarity."""
     classes = np.searchsorted(_CLASS_ENDS, rewards)
     known = np.where(has_both, weight, 0.0)
     overall = _ratio((known * difference).sum(axis=-1, keepdims=True), known.sum(axis=-1, keepdims=True))
@@ -127,7 +129,7 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def leave_out_each(by_fold: Floats, folds: NDArray[np.int64]) -> Floats:
-    """Return the sums of each arm without each of some folds, of shape (folds, arms)."""
+    """Return the sums of each arm with each of the given folds left out, of shape (folds, arms)."""
     left: Floats = by_fold.sum(axis=1)[:, None] - by_fold[:, folds]
     return left.T
 

@@ -1,4 +1,4 @@
-"""The effects that a gap decomposes into, and the influence of missing rewards: for both kinds of audit."""
+"""The effects into which a gap is decomposed, and the influence of missing rewards, for both kinds of audit."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def arm_effects(
     standard_errors: Callable[[Any], tuple[Any, Any, Any]] | None = None,
     min_cell: int = 0,
 ) -> Decomposition:
-    """Decompose the gap between two groups, given by number, the mean of the first minus that of the second.
+    """Decompose the gap between two groups: the mean of the first minus that of the second.
 
     Parameters
     ----------
     sums : GroupedSums
         The sums of the groups.
     groups : tuple of two ints
-        The groups, the one with the higher mean first.
+        The numbers of the groups, the one with the higher mean first.
     interval : callable
-        Returns an interval, given an estimate and its standard error.
+        A function that returns an interval, given an estimate and its standard error.
     standard_errors : callable, optional
-        Returns the standard errors of `ArmEffects.sums()` and of `ArmEffects.total`, and the number of users of
-        each group and arm, given the numbers of the arms; without it there are no intervals, and rewards count as
-        users.
+        A function that is given the numbers of the arms, and returns the standard errors of `ArmEffects.sums()`
+        and of `ArmEffects.total`, and the number of users of each group and arm. Without it there are no
+        intervals, and rewards count as users.
     min_cell : int
-        The number of users of either group below which an arm is not reported by itself.
+        The number of users of either group below which an arm is not reported individually.
     """
     by_arm = [sums.by_arm(number) for number in groups]
     arms = np.flatnonzero(by_arm[0].count + by_arm[1].count)
@@ -81,18 +81,18 @@ def arm_effects(
 
 
 def _reported(totals: Any, users: Any, min_cell: int) -> Any:
-    """Return the numbers of the arms with the largest effects, without those that too few users received."""
+    """Return the numbers of the arms with the largest effects, except arms that too few users received."""
     order = np.argsort(-np.abs(totals), kind="stable")
     is_small = np.logical_or(*((each > 0) & (each < min_cell) for each in users))
     fewest = np.minimum(*(np.where(each > 0, each, np.inf) for each in users))
     while is_small.any() and not is_small.all() and _is_revealed(is_small, users, min_cell):
-        # The others would reveal them, so the arm with the next fewest users is left out as well.
+        # The remaining arms would reveal the small ones, so the arm with the next fewest users is also left out.
         is_small[int(np.argmin(np.where(is_small, np.inf, fewest)))] = True
     return order[~is_small[order]][:_MAX_ARMS]
 
 
 def _is_revealed(is_small: Any, users: Any, min_cell: int) -> bool:
-    """Return whether the arms that are left out are a single one, or have too few users of a group together."""
+    """Return whether only one arm is left out, or the arms left out together have too few users of a group."""
     together = [float(each[is_small].sum()) for each in users]
     return is_small.sum() == 1 or any(0.0 < n < min_cell for n in together)
 
@@ -158,7 +158,7 @@ def named_gap(
     advantaged: GroupResult,
     disadvantaged: GroupResult,
 ) -> Gap:
-    """Return a gap, given as value and bounds, with the names of its attributes and groups."""
+    """Return a gap, given by its value and bounds, with the names of its attributes and groups."""
     value, low, high = estimate
     return Gap(
         value,

@@ -1,4 +1,4 @@
-"""Exposure of groups to arms: how it is spread, and whether a group is shown fewer arms than the reference group.
+"""Exposure of groups to arms: its distribution, and whether a group is shown fewer arms than the reference group.
 
 Exposure is counted in decisions with a reward, as in the decomposition over arms.
 """
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 # The number of arms whose shares are reported.
 _MAX_ARMS = 10
-# Random subsets of folds are always the same: the same log gives the same report.
+# Random subsets of folds are always the same, so that the same log always gives the same report.
 _SEED = 14
 
 
 @dataclass(frozen=True, repr=False)
 class GroupExposure(ShortRepr):
-    """How the exposure of a group is spread over arms.
+    """The distribution of a group's exposure over arms.
 
     Attributes
     ----------
@@ -45,10 +45,10 @@ class GroupExposure(ShortRepr):
     arms_shown : int
         The number of arms that the group was shown at least once.
     coverage : float
-        Their share of the catalogue.
+        The share of the catalogue that these arms make up.
     decisions : float
-        The number of decisions at which the group is compared with the reference group: half of those of the
-        smaller one of the two.
+        The number of decisions at which the group is compared with the reference group: half the number of
+        decisions of the smaller of the two.
     arms_difference, gini_difference : IntervalEstimate
         The expected number of arms and the expected Gini coefficient in that many decisions, minus those of the
         reference group; NaN for the reference group itself.
@@ -74,14 +74,14 @@ class GroupExposure(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Exposure(ShortRepr):
-    """How exposure is spread over arms, by group.
+    """The distribution of exposure over arms, by group.
 
     Attributes
     ----------
     reference : GroupResult
-        The group that the others are compared with.
+        The group with which the others are compared.
     n_arms : int
-        The number of arms in the catalogue: those that anybody was shown.
+        The number of arms in the catalogue, that is, of all arms that were shown to anybody.
     arms : tuple
         The arms with the largest exposure.
     groups : tuple of GroupExposure
@@ -102,7 +102,7 @@ class Exposure(ShortRepr):
 def analyse_exposure(
     comparison: Comparison, grouped: GroupedSums, units: UnitSums, reference: GroupResult, error: float
 ) -> Exposure | None:
-    """Compare the exposure of groups; None if there is only one arm.
+    """Compare the exposure of groups; return None if there is only one arm.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _spread(table: Floats, top: NDArray[np.int64]) -> tuple[tuple[float, ...], f
 def _compare(
     first: Floats, second: Floats, error: float
 ) -> tuple[float, IntervalEstimate, IntervalEstimate, float]:
-    """Return the number of decisions, the differences in arms and Gini coefficients, and the second one's arms."""
+    """Return the number of decisions, the differences in arms and in Gini, and the second group's arms."""
     decisions = float(min(first.sum(), second.sum())) / 2.0
     rng = np.random.default_rng(_SEED)
     arms = [rarefied_arms(table, decisions) for table in (first, second)]

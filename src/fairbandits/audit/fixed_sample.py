@@ -24,10 +24,10 @@ from fairbandits.statistics.clusters import ClusterMeans, Floats
 from fairbandits.statistics.fixed_sample import is_large_enough, mean_bounds
 from fairbandits.statistics.multiplicity import divide_error, sidak
 
-#: How the error probability of a comparison is divided among its statements, which all hold jointly. Most goes to
-#: the gap over the whole log, because the verdict depends on it.
+#: The division of a comparison's error probability among its statements, which all hold jointly. Most of it goes
+#: to the gap over the whole log, because the verdict depends on it.
 WEIGHTS = {"gap": 0.5, "recent": 0.2, "windows": 0.1, "means": 0.1, "effects": 0.05, "missing": 0.05}
-# If a larger share of the users appears in several groups, the groups are not independent.
+# If a larger share of the users than this appears in several groups, the groups are not independent.
 _MAX_SHARED = 0.01
 
 
@@ -46,7 +46,7 @@ def compare_fixed_sample(
     sums : GroupedSums
         The sums of the groups.
     units : UnitSums
-        The sums of users, and by fold of users.
+        The sums by user, and by fold of users.
     windows : Windows
         The windows of time; the last one is the most recent.
     settings : AuditSettings
@@ -54,7 +54,7 @@ def compare_fixed_sample(
     error : float
         The error probability of all statements of the comparison together.
     is_hidden : array of bool
-        Which groups must not be shown.
+        Whether each group must be hidden.
     """
     return _FixedSampleComparison(sums, units, windows, settings, error, is_hidden).result()
 
@@ -179,7 +179,8 @@ class _FixedSampleComparison:
         pairs = [self._pairs_in_window(window, error / 2.0) for window in range(n)]
         window_means = self.means.windows[:, self.large]
         usable = np.stack([self._is_usable(window_means[window]) for window in range(n)])
-        # The intervals of a window's means are only drawn; the gap decides. They share the error of the window.
+        # The intervals of a window's means are only drawn, and the gap decides. They share the window's error
+        # probability.
         low, high = mean_bounds(window_means, sidak(error / 2.0, len(self.large)))
         means, low, high = (
             np.where(usable, self._in_units(part), np.nan) for part in (window_means.mean, low, high)
@@ -194,7 +195,7 @@ class _FixedSampleComparison:
         )
 
     def _recent(self, groups: list[GroupResult]) -> WindowGap:
-        """Return the gap in the most recent window; it is only "fair" if nearly all of its users are compared."""
+        """Return the gap in the most recent window; it is "fair" only if nearly all its users are compared."""
         window = self.windows.n - 1
         pairs = self._pairs_in_window(window, self.errors["recent"])
         gap, means, compared = self._window_gap(groups, pairs), pairs.means, pairs.large
@@ -252,7 +253,7 @@ class _FixedSampleComparison:
         usable = (left[0].sum(axis=1) > 0) & (left[2].sum(axis=1) > 0)
         effects = decompose(*(table[usable] for table in left))
         self.n_folds = int(usable.sum())
-        # A user is in one fold, so an arm has at least as many users as it has folds.
+        # Each user is in only one fold, so an arm has at least as many users as folds.
         has_users = self.units.has_users
         users = [(counts > 0 if has_users else counts).sum(axis=1) for counts in (tables[0], tables[2])]
         return jackknife_error(effects.sums()), jackknife_error(effects.total), users
@@ -275,7 +276,7 @@ class _FixedSampleComparison:
     def _effect(self, value: float, standard_error: Any) -> IntervalEstimate:
         from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
 
-        # The two effects have joint intervals; those of single arms hold one at a time.
+        # The two effects have joint intervals, but each interval of a single arm holds only individually.
         quantile = -float(stdtrit(max(self.n_folds - 1, 1), sidak(self.errors["effects"], 2) / 2.0))
         radius = quantile * float(standard_error)
         return IntervalEstimate(float(value), float(value) - radius, float(value) + radius)

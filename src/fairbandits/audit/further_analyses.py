@@ -1,7 +1,7 @@
 """Analyses of an audit besides gaps: a reference group, exposure, impact ratios and adjusted gaps.
 
-No verdict depends on them. Each kind has an error probability of its own, divided over all comparisons, so the
-intervals of one kind hold jointly.
+The verdict does not depend on them. Each kind of analysis has its own error probability, which is divided among
+all comparisons, so the intervals of one kind hold jointly.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def add_further_analyses(
     log : Log
         The log. It is read again for adjusted gaps, and for the median of scores if there is no user column.
     sums : tuple
-        The sums of both passes.
+        The sums from both passes over the log.
     settings : AuditSettings
         The settings.
     cluster : str or Client, optional
-        Where to read the log.
+        The cluster on which to read the log.
     """
     check_reference(comparisons, settings.reference)
     log_sums, units = sums

@@ -30,7 +30,7 @@ class GroupMeansOverTime:
     unknown_in_windows : array of shape (windows,)
         The number of users of unknown group who have a reward in each window.
     users, unknown_users, shared_users : int
-        The number of users in all, of those whose group is unknown, and of those who appear in several groups.
+        The number of all users, of users whose group is unknown, and of users who appear in several groups.
     """
 
     whole: ClusterMeans
@@ -96,7 +96,7 @@ class UserSums:
     missing : array of shape (users,)
         The number of missing rewards.
     n_shared : int
-        The number of users who appear in several groups, and once in each of them here.
+        The number of users who appear in several groups; such a user has one entry in each of them.
     """
 
     group: NDArray[np.int64]
@@ -117,7 +117,7 @@ class UserSums:
 
 
 def sums_of_users(grouped: GroupedSums, units: UnitSums) -> list[UserSums]:
-    """Return the sums of each shard of users; units of a user in the same group are added."""
+    """Return the sums of each shard of users; the units of a user in the same group are added up."""
     group_of = grouped.groups_of(units.combinations)
     is_single = units.n_users == sum(len(table.units) for table in units.shards)
     return [_merged_units(table, group_of, is_single) for table in units.shards]
@@ -133,7 +133,7 @@ def _merged_units(table: UnitTable, group_of: NDArray[np.int64], is_single: bool
     starts = np.flatnonzero(is_new)
     sums, missing = (np.add.reduceat(array[order], starts, axis=0) for array in (table.sums, table.missing))
     group = group[order][starts]
-    # Of a user's rows here, all but the first are further groups; an unknown group comes first.
+    # All but the first of a user's rows here are further groups; an unknown group comes first.
     n_groups = np.bincount(np.cumsum(is_new_user[starts])[group >= 0])
     return UserSums(group, sums, missing, int((n_groups > 1).sum()))
 
@@ -142,6 +142,6 @@ def _by_window(grouped: GroupedSums, units: UnitSums) -> tuple[RewardSums, Rewar
     """Return the sums of each group in each window, and those of users of unknown group."""
     group = grouped.groups_of(units.combinations)[: units.by_window.shape[1]]
     table = np.zeros((len(units.by_window) - 1, len(grouped.labels) + 1, 4))
-    # The unknown group has number -1, and so the last column.
+    # The unknown group has number -1, and therefore the last column.
     np.add.at(table.swapaxes(0, 1), group, units.by_window[:-1].swapaxes(0, 1))
     return RewardSums.from_table(table[:, :-1]), RewardSums.from_table(table[:, -1])

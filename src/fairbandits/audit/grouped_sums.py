@@ -84,7 +84,7 @@ class GroupedSums:
     blocks : TimeBlocks
         The time blocks.
     by_arm : callable
-        Returns the sums of a group, given by number, for each arm.
+        A function that takes the number of a group and returns the group's sums for each arm.
     arms : sequence
         The label of each arm.
     reward_range : tuple of two floats
@@ -104,7 +104,7 @@ class GroupedSums:
     unknown: RewardSums
 
     def groups_of(self, combinations: Combinations) -> NDArray[np.int64]:
-        """Return the group of each combination, -1 if it is unknown."""
+        """Return the group of each combination, or -1 if it is unknown."""
         number = {labels: number for number, labels in enumerate(self.labels)}
         columns = [list(combinations.labels).index(attribute) for attribute in self.attributes]
         lists = [combinations.labels[attribute] for attribute in self.attributes]
@@ -126,7 +126,7 @@ class GroupedSums:
 
 
 def group_by(sums: LogSums, attributes: tuple[str, ...]) -> GroupedSums:
-    """Group the sums of a log by attributes; users with an unknown attribute are in no group."""
+    """Group the sums of a log by attributes; users with an unknown attribute belong to no group."""
     columns = [list(sums.labels).index(attribute) for attribute in attributes]
     codes = sums.combinations.codes[:, columns]
     by_combination = np.zeros((len(codes), 4))
@@ -154,13 +154,13 @@ def group_by(sums: LogSums, attributes: tuple[str, ...]) -> GroupedSums:
 def _groups(
     sums: LogSums, attributes: tuple[str, ...], codes: NDArray[Any], known: NDArray[np.int64]
 ) -> tuple[list[tuple[Any, ...]], NDArray[np.int64]]:
-    """Return the labels of all groups sorted by name, and the group of each combination, -1 if it has none."""
+    """Return the labels of all groups, sorted by name, and the group of each combination, or -1 if it has none."""
     unique, inverse = np.unique(codes[known], axis=0, return_inverse=True)
     labels = [
         tuple(sums.labels[attribute][code] for attribute, code in zip(attributes, row, strict=True))
         for row in unique
     ]
-    # Sorted by name, so that results do not depend on the order of the rows.
+    # Groups are sorted by name, so that results do not depend on the order of the rows.
     order = sorted(range(len(labels)), key=lambda number: [str(label) for label in labels[number]])
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))

@@ -44,11 +44,12 @@ class ImpactRatio(ShortRepr):
     rate : float
         The selection rate.
     ratio : IntervalEstimate
-        The impact ratio; exactly 1 for the most selected category. Without an interval (NaN) if one of the two
-        categories is too small. NaN if nobody was selected.
+        The impact ratio; exactly 1 for the most selected category. Its interval is NaN if one of the two
+        categories is too small. The ratio is NaN if nobody was selected.
     p_value, corrected_p_value : float
-        Fisher's exact test against the most selected category, two-sided; and corrected for all pairs
-        (Bonferroni), because that category is known from the same data. NaN if the test does not apply.
+        The two-sided p-value of Fisher's exact test against the most selected category; and the same corrected for
+        all pairs (Bonferroni), because that category is determined from the same data. NaN if the test does not
+        apply.
     """
 
     group: GroupResult
@@ -78,7 +79,7 @@ class ImpactRatios(ShortRepr):
     Attributes
     ----------
     kind : {"selection", "scoring"}
-        Whether rates are of selections, or of scores above the median.
+        Whether the rates are those of selections, or those of scores above the median.
     median : float
         The median score of all users; NaN for selections.
     most_selected : GroupResult or None
@@ -88,9 +89,9 @@ class ImpactRatios(ShortRepr):
     unknown : float
         The number of users (without a user column, of decisions) of unknown category.
     no_test : str or None
-        Why Fisher's exact test does not apply.
+        The reason why Fisher's exact test does not apply; None if it does.
     sample_share : float
-        The share of users from which rates of scores were computed.
+        The share of users from which the rates were computed, for scores.
     """
 
     kind: Literal["selection", "scoring"]
@@ -103,7 +104,7 @@ class ImpactRatios(ShortRepr):
 
 
 def impact_ratios(comparison: Comparison, rates: SelectionRates, error: float) -> ImpactRatios | None:
-    """Return the impact ratios of a comparison; None without any category with a rate.
+    """Return the impact ratios of a comparison, or None if no category has a rate.
 
     Parameters
     ----------
@@ -112,7 +113,8 @@ def impact_ratios(comparison: Comparison, rates: SelectionRates, error: float) -
     rates : SelectionRates
         The selection rate of each group.
     error : float
-        The error probability of all ratios together, if the comparison has no gap whose error they share.
+        The error probability of all ratios together, if the comparison has no gap. Otherwise they share the error
+        probability of the gap.
     """
     means = rates.means
     share = rates.users / comparison.unassessed.users
@@ -153,7 +155,7 @@ def impact_ratios(comparison: Comparison, rates: SelectionRates, error: float) -
 
 
 def _error_of_gaps(comparison: Comparison, error: float) -> float:
-    """Return the error probability of the gap, so that all tables have the same intervals."""
+    """Return the error probability of the gap, so that the intervals agree in all tables."""
     pairwise = comparison.analysis.pairwise if comparison.analysis is not None else None
     return error if pairwise is None else pairwise.error
 

@@ -24,24 +24,24 @@ class IntervalEstimate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupMeans(ShortRepr):
-    """Means with their intervals, of any shape with the groups along the last axis; NaN without data."""
+    """Means with their intervals, as arrays of any shape with the groups along the last axis; NaN without data."""
 
     mean: Floats
     low: Floats
     high: Floats
 
     def gap(self) -> tuple[Floats, Floats, Floats]:
-        """Return the range of the means, with a lower and an upper bound that follow from the intervals."""
+        """Return the range of the means, with the lower and the upper bound implied by the intervals."""
         value = self.mean.max(axis=-1) - self.mean.min(axis=-1)
         low = np.maximum(0.0, self.low.max(axis=-1) - self.high.min(axis=-1))
         return value, low, self.high.max(axis=-1) - self.low.min(axis=-1)
 
     def select(self, groups: NDArray[np.int64]) -> GroupMeans:
-        """Return the means of some groups, of an array with one axis."""
+        """Return the means of some groups; the arrays must have one axis."""
         return GroupMeans(self.mean[groups], self.low[groups], self.high[groups])
 
     def estimate(self, group: int) -> IntervalEstimate:
-        """Return the estimate of one group, of an array with one axis."""
+        """Return the estimate of one group; the arrays must have one axis."""
         return IntervalEstimate(float(self.mean[group]), float(self.low[group]), float(self.high[group]))
 
 
@@ -66,13 +66,13 @@ def mean_rewards(sums: RewardSums, reward_range: tuple[float, float], error: flo
 
 def missing_shares(sums: RewardSums, error: float) -> GroupMeans:
     """Return the shares of missing rewards with confidence sequences at level `1 - error` for each group."""
-    # The share is the mean of indicators: 1 for each missing reward, 0 for each other.
+    # The share is the mean of indicators: 1 for each missing reward, 0 for every other reward.
     indicators = RewardSums(sums.count + sums.missing, sums.missing, sums.missing, np.zeros_like(sums.count))
     return mean_rewards(indicators, (0.0, 1.0), error)
 
 
 def start_of_final_run(condition: NDArray[np.bool_]) -> int | None:
-    """Return the index from which on a condition holds until the end; None if it does not hold at the end.
+    """Return the index from which a condition holds until the end, or None if it does not hold at the end.
 
     Examples
     --------

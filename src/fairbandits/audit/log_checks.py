@@ -1,4 +1,4 @@
-"""What is wrong with the rows of a log: duplicates, times that are unknown, labels written in several ways."""
+"""Problems with the rows of a log: duplicates, unknown times, labels written in several ways."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairbandits.views.short_repr import ShortRepr
 
 @dataclass(frozen=True, repr=False)
 class LogChecks(ShortRepr):
-    """What an auditor should know about the rows before the results.
+    """Facts about the rows that an auditor should know before reading the results.
 
     Attributes
     ----------
@@ -24,17 +24,17 @@ class LogChecks(ShortRepr):
     is_dropping : bool
         Whether duplicates were dropped.
     without_time : int
-        The number of rows whose time is unknown. They count for the whole log, and for no window.
+        The number of rows whose time is unknown. They count towards the whole log, but not towards any window.
     outside_time : int
-        The number of rows whose time lies far outside of those of all others.
+        The number of rows whose time lies far outside the period of all other rows.
     without_user : int
         The number of rows whose user is unknown, if the log has a user column.
     shared_users : dict of str to int
         By attribute, the number of users who appear in several groups, if there are any.
     variants : tuple of pairs
-        A column, and labels of it that differ from each other only by spaces or case.
+        A column, and labels in it that differ from each other only in spaces or case.
     is_in_row_order : bool
-        Whether windows of time follow the order of the rows, because the log has no time column.
+        Whether the windows of time follow the order of the rows because the log has no time column.
     """
 
     duplicates: int | None
@@ -48,7 +48,7 @@ class LogChecks(ShortRepr):
 
 
 def check_rows(log: Log, sums: LogSums, units: UnitSums | None, comparisons: Sequence[Comparison]) -> LogChecks:
-    """Check the rows of a log, given the sums of its passes (the second one may be None) and its comparisons."""
+    """Check the rows of a log, given the sums from both passes (the second may be None) and its comparisons."""
     in_blocks = sums.by_block[..., [COUNT, MISSING]].sum() if sums.by_block.size else 0.0
     labels = {log.roles.arm: sums.arms, **sums.labels}
     return LogChecks(

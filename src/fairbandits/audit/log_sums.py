@@ -1,7 +1,7 @@
 """The sums from which an audit is computed: rewards by arm and by time block, for each combination of groups.
 
 One pass over a log fills two tables. Their size depends on the number of arms and groups that occur, not on the
-length of the log, and the tables of parts of a log can be added.
+length of the log. The tables of different parts of a log can be added.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# The columns of the tables. Rewards are measured from the lowest possible one, so that squares keep their digits.
+# The columns of the tables. Rewards are measured from the lowest possible one, so that squares remain precise.
 COUNT, TOTAL, SQUARES, MISSING = range(4)
 
 
@@ -84,7 +84,7 @@ class LogSums:
         return _add(chunk.reward, pair, combination, block, self._by_arm, self.by_block, *self.reward_range)
 
     def merge(self, other: LogSums) -> None:
-        """Add the sums of another part of the log; codes may differ, labels are matched."""
+        """Add the sums of another part of the log, matching labels, because codes may differ."""
         if self._layout() != other._layout():
             raise ValueError(
                 "sums must have the same attributes, reward range and time unit to be merged, "
@@ -98,7 +98,7 @@ class LogSums:
             raise LogError(error)
         pair = self._arm_pairs.numbers(arm_code[other.arm], combination[other.combination])
         self._resize(self.blocks.union(other.blocks))
-        # Pairs are distinct, so plain indexing adds them all; several blocks may fall into the same longer one.
+        # Pairs are distinct, so plain indexing adds them all, but several blocks may fall into one longer block.
         self._by_arm[pair] += other.sums
         block = other.blocks.numbers_in(self.blocks)
         np.add.at(self.by_block, (block[:, None], combination[None, :]), other.by_block)
@@ -107,7 +107,7 @@ class LogSums:
 
     @property
     def labels(self) -> dict[str, list[Any]]:
-        """By attribute, the label of each group's code."""
+        """The label of each group's code, by attribute."""
         return self.combinations.labels
 
     @property
@@ -131,7 +131,7 @@ class LogSums:
         return tuple(self.labels), self.reward_range, self.blocks.unit
 
     def _block_numbers(self, chunk: Chunk) -> Ints:
-        """Return the time block of each decision, -1 if its time is unknown; extend the tables to hold them."""
+        """Return the time block of each decision, or -1 if its time is unknown; extend the tables as needed."""
         if self.blocks.unit == "row":
             self._resize(self.blocks.covering(chunk.first_row, chunk.first_row + len(chunk) - 1))
             return self.blocks.row_numbers(chunk.first_row, len(chunk))

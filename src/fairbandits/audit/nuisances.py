@@ -1,6 +1,6 @@
-"""Predictions that a doubly robust comparison needs: of the group and of the reward, from factors.
+"""Predictions of the group and of the reward from factors, as a doubly robust comparison needs them.
 
-The predictions are cross-fitted: those of a user come from models that were trained on other users only.
+The predictions are cross-fitted: those for a user come from models that were trained on other users only.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from fairbandits.categorical import Categorical
 Floats = NDArray[np.float64]
 
 N_CROSS_FITS = 5
-# A number with at most this many distinct values is treated as text, without assuming a smooth effect.
+# A numeric factor with at most this many distinct values is treated as text, without assuming a smooth effect.
 _MAX_LEVELS = 10
-# If a text has more values than this, the rare ones are merged.
+# If a text factor has more values than this, the rare ones are merged.
 _MAX_CATEGORIES = 100
 _N_KNOTS = 5
-# A weak penalty: a strong one would hide that the groups do not overlap.
+# The penalty is weak: a strong one would conceal a lack of overlap between the groups.
 _C = 10.0
 
 
@@ -34,9 +34,9 @@ class Nuisances:
     Attributes
     ----------
     propensity : array
-        The probability that a row with these factors is of the first group.
+        The probability that a row with these factors belongs to the first group.
     means : tuple of two arrays
-        The expected reward of the row, if it were of the first and of the second group.
+        The expected reward of the row if it belonged to the first group, and to the second group.
     """
 
     propensity: Floats
@@ -73,7 +73,7 @@ def cross_fit(features: Any, reward: Floats, is_first: NDArray[np.bool_], user: 
     reward : array
         The rewards, from 0 to 1.
     is_first : array of bool
-        Whether the row is of the first group.
+        Whether the row belongs to the first group.
     user : array of uint64
         The user of each row.
     """
@@ -92,7 +92,7 @@ def cross_fit(features: Any, reward: Floats, is_first: NDArray[np.bool_], user: 
 
 
 def _predict(features: Any, values: Floats, target: Any, is_binary: bool) -> Floats:
-    """Train on values from 0 to 1; predict them for other rows."""
+    """Train a model on values from 0 to 1, and predict them for other rows."""
     from sklearn.linear_model import LogisticRegression, Ridge  # noqa: PLC0415 - slow to import
 
     if not values.size or values.min() == values.max():

@@ -1,4 +1,4 @@
-"""An index of pairs of codes, so that only pairs that occur take memory."""
+"""An index of pairs of codes, in which only pairs that occur take up memory."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class PairIndex:
 def _number_pairs(
     left: Codes, right: Codes, slots: Codes, keys: NDArray[np.int64], n: int, numbers: Codes, start: int
 ) -> tuple[int, int]:
-    """Find or add pairs from `start` on, until the table is full; return the next row and the number of pairs."""
+    """Find or add pairs from row `start` until the table is full; return the next row and the number of pairs."""
     mask = np.uint64(slots.size - 1)
     for i in range(start, left.size):
         key = (np.int64(left[i]) << 32) | (np.int64(right[i]) & 0xFFFFFFFF)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class GroupRatio(ShortRepr):
-    """The mean reward of a group beside that of the reference group.
+    """The mean reward of a group, compared with that of the reference group.
 
     Attributes
     ----------
@@ -31,8 +31,9 @@ class GroupRatio(ShortRepr):
     difference : IntervalEstimate
         Its mean reward minus that of the reference group.
     ratio : IntervalEstimate
-        Its mean reward divided by that of the reference group. It excludes 1 exactly if the difference excludes 0.
-        NaN if the lowest possible reward is not 0: the ratio would depend on the choice of zero.
+        Its mean reward divided by that of the reference group. The interval excludes 1 if and only if that of the
+        difference excludes 0. NaN if the lowest possible reward is not 0, because the ratio would depend on the
+        choice of zero.
     """
 
     group: GroupResult
@@ -42,7 +43,7 @@ class GroupRatio(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class ReferenceComparison(ShortRepr):
-    """Differences and ratios to a reference group.
+    """Differences from a reference group, and ratios to it.
 
     Attributes
     ----------
@@ -57,7 +58,7 @@ class ReferenceComparison(ShortRepr):
 
 
 def check_reference(comparisons: Sequence[Comparison], reference: Sequence[str]) -> None:
-    """Raise ValueError if a name is no group of any attribute, or if two are groups of the same one."""
+    """Raise ValueError if a name is not a group of any attribute, or if two names belong to the same attribute."""
     single = [comparison for comparison in comparisons if len(comparison.attributes) == 1]
     names = {each.name: [group.name for group in each.groups] for each in single}
     for name in reference:
@@ -71,13 +72,13 @@ def check_reference(comparisons: Sequence[Comparison], reference: Sequence[str])
 
 
 def named_reference(comparison: Comparison, reference: Sequence[str]) -> GroupResult | None:
-    """Return the group whose labels are all named; None if there is none."""
+    """Return the group whose labels are all in `reference`, or None if there is none."""
     named = (group for group in comparison.groups if all(str(label) in reference for label in group.labels))
     return next(named, None)
 
 
 def find_reference(comparison: Comparison, reference: Sequence[str]) -> GroupResult | None:
-    """Return the reference group: the named one, or else the advantaged one; None if it is too small."""
+    """Return the named reference group or, by default, the advantaged group; None if the group is too small."""
     named = named_reference(comparison, reference)
     if named is not None:
         return named if named.is_large_enough else None
@@ -106,7 +107,7 @@ def difference_and_ratio(
     j: int,
     reward_range: tuple[float, float],
 ) -> list[tuple[IntervalEstimate, IntervalEstimate]]:
-    """Return the differences and the ratios of the means of groups i to that of group j, in units of rewards."""
+    """Return the differences and ratios of the means of groups i to that of group j, in units of reward."""
     lowest, span = reward_range[0], reward_range[1] - reward_range[0]
     bounds = mean_bounds(pairwise.means, sidak(pairwise.error, pairwise.n_pairs))
     mean, low, high = (lowest + span * part for part in (pairwise.means.mean, *bounds))

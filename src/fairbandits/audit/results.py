@@ -34,7 +34,7 @@ class GroupResult(ShortRepr):
     users : int
         The number of users with a reward, or the number of rewards if users are unknown.
     effective_users : float
-        The number of equally active users that would give the same information.
+        The number of equally active users that would provide the same amount of information.
     mean : float
         The mean reward; NaN without rewards.
     low, high : float
@@ -77,7 +77,7 @@ class ArmContribution(ShortRepr):
     shares : tuple of two floats
         For the advantaged and the disadvantaged group, the share of its rewards that came from the arm.
     means : tuple of two floats
-        The mean reward of each of the two groups from the arm; NaN for a group that was never shown it.
+        The mean reward that each of the two groups received from the arm; NaN for a group that was never shown it.
     """
 
     arm: Label
@@ -90,7 +90,7 @@ class ArmContribution(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Decomposition(ShortRepr):
-    """The gap between the advantaged and the disadvantaged group, decomposed into two effects and over arms.
+    """The gap between the advantaged and the disadvantaged group, decomposed by effect and by arm.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Decomposition(ShortRepr):
     one_sided_shares : tuple of two floats
         For the advantaged and the disadvantaged group, the share of its rewards that came from such arms.
     arms : tuple of ArmContribution
-        The arms with the largest contributions of either sign, the largest first.
+        The arms with the largest contributions of either sign, in descending order of size.
     n_arms : int
         The number of arms.
     rest : float
@@ -131,8 +131,8 @@ class MissingRewards(ShortRepr):
     most, least : GroupResult
         The groups with the highest and the lowest share.
     gap_bounds : tuple of two floats
-        The worst-case bounds of the gap, where each missing reward is given the lowest or the highest possible
-        value. The lower bound is negative if another group could be the disadvantaged one.
+        The worst-case bounds of the gap, obtained by setting each missing reward to the lowest or the highest
+        possible value. The lower bound is negative if another group could be the disadvantaged one.
     """
 
     share_gap: IntervalEstimate
@@ -143,7 +143,7 @@ class MissingRewards(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class ClearestGap(ShortRepr):
-    """The two groups whose difference has the highest lower bound; their means need not be the extreme ones.
+    """The two groups whose difference has the highest lower bound, even if their means are not the extreme ones.
 
     Attributes
     ----------
@@ -176,8 +176,8 @@ class Timeline(ShortRepr):
     gap_low, gap_high : arrays
         The interval of the gap at the end of each block.
     since : int or None
-        The first block from which the lower bound of the gap exceeds the tolerance (zero if none is set) until the
-        end of the log; None if it does not exceed the tolerance there.
+        The first block from which the lower bound of the gap exceeds the tolerance (zero if none is set) in every
+        block until the end of the log; None if it does not exceed the tolerance at the end.
     """
 
     blocks: TimeBlocks
@@ -203,8 +203,8 @@ class History(ShortRepr):
     gaps : tuple of WindowGap
         The gap in each window.
     difference_low : array of shape (windows, groups, groups)
-        The lower bound of the difference in mean reward between one group and another in each window; NaN where
-        one of them has too little data. All bounds hold jointly.
+        The lower bound of the difference in mean reward between each pair of groups in each window; NaN where
+        one of the two has too little data. All bounds hold jointly.
     tolerance : float or None
         The largest gap that is tolerated.
     """
@@ -235,7 +235,7 @@ class WindowGap(ShortRepr):
     conclusion : str
         As in `Comparison`.
     detectable : float
-        The smallest gap that the audit would have found, with 80% power, to exceed the tolerance.
+        The smallest gap that the audit would have shown, with 80% power, to exceed the tolerance.
     clearest : ClearestGap or None
         As in `GapAnalysis`.
     """
@@ -250,7 +250,7 @@ class WindowGap(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Unassessed(ShortRepr):
-    """The users about whom a comparison says nothing.
+    """The users about whom a comparison allows no conclusion.
 
     Attributes
     ----------
@@ -259,7 +259,8 @@ class Unassessed(ShortRepr):
     unknown, in_small_groups : float
         The number of users whose group is unknown, and of users in groups that are too small.
     worst_case : float
-        The gap if all users whose group is unknown belonged to the groups where they would widen it most.
+        The gap that would result if all users whose group is unknown belonged to the groups where they would widen
+        it most.
     outside : tuple of GroupResult
         The small groups that a test shows to differ from a compared group by more than the tolerance.
     without_reward : float
@@ -299,7 +300,7 @@ class GapAnalysis(ShortRepr):
     gap : Gap
         The highest mean reward minus the lowest, with its interval.
     detectable : float
-        The smallest gap that the audit would have found, with 80% power, to exceed the tolerance; NaN in a
+        The smallest gap that the audit would have shown, with 80% power, to exceed the tolerance; NaN in a
         sequential audit.
     recent : WindowGap or None
         The gap in the most recent window; None in a sequential audit, or without a history.
@@ -376,13 +377,13 @@ class Comparison(ShortRepr):
     analysis : GapAnalysis or None
         The gap; None if fewer than two groups can be compared.
     unassessed : Unassessed
-        The users about whom nothing can be said.
+        The users who could not be assessed.
     shared_users : int
         The number of users who appear in several groups.
     reference : ReferenceComparison or None
         Differences from the reference group, and ratios to it.
     exposure : Exposure or None
-        How exposure is spread over arms.
+        The distribution of exposure over arms.
     impact : ImpactRatios or None
         Impact ratios, if requested.
     adjusted : AdjustedGaps or None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fairbandits.logs.chunk import Chunk
     from fairbandits.logs.log import Log
 
-#: The number of rows to hold in memory; of a longer log, those of a random sample of users.
+#: The number of rows to hold in memory; for a longer log, only the rows of a random sample of users are held.
 MAX_ROWS = 1_000_000
 _ALL = np.uint64(2**64 - 1)
 
@@ -25,8 +25,8 @@ _ALL = np.uint64(2**64 - 1)
 class RowSample:
     """Rows with a reward: the user, the combination of groups, the reward and the factors.
 
-    A sample consists of the users whose key is at most a limit. Keys are random numbers that depend on the user's
-    id alone, so every part of a log has the same sample, and the same log always has it.
+    A sample consists of the users whose key does not exceed a limit. Keys are random numbers that depend on the
+    user's id alone, so the sample is the same for all parts of a log, and whenever the same log is read.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class RowSample:
     combinations : Combinations
         The combinations of groups.
     labels : dict of str to list
-        The labels of the factors that are text.
+        The labels of each factor that is text.
     """
 
     def __init__(self, attributes: Sequence[str], factors: Sequence[str], max_rows: int = MAX_ROWS) -> None:
@@ -61,7 +61,7 @@ class RowSample:
         self._append(rows, ~np.isnan(chunk.reward) & (keys <= self._limit))
 
     def merge(self, other: RowSample) -> None:
-        """Add the rows of another part of the log; codes may differ, labels are matched."""
+        """Add the rows of another part of the log, matching labels, because codes may differ."""
         combination, columns = self.combinations.merge(other.combinations), list(other.columns)
         columns[1] = combination[columns[1]]
         for number, factor in enumerate(self.factors, start=3):
@@ -89,7 +89,7 @@ class RowSample:
         return float(self._limit) / float(_ALL)
 
     def factor(self, name: str) -> Categorical | NDArray[np.float64]:
-        """Return a factor of each row."""
+        """Return the values of a factor, one for each row."""
         values = self.columns[3 + self.factors.index(name)]
         return Categorical(values, self.labels[name]) if name in self.labels else values
 

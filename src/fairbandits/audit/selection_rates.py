@@ -1,4 +1,4 @@
-"""Selection rates of groups: of binary rewards, or the share of users whose score is above the median."""
+"""Selection rates of groups: the share of favourable binary rewards, or of users with a score above the median."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SelectionRates:
     Attributes
     ----------
     kind : {"selection", "scoring"}
-        Whether rates are of binary rewards, or of scores above the median.
+        Whether the rates are those of binary rewards, or those of scores above the median.
     labels : list of tuples
         The labels of the groups.
     means : ClusterMeans
@@ -34,7 +34,7 @@ class SelectionRates:
     median : float
         The median score; NaN for selections.
     no_test : str or None
-        Why Fisher's exact test does not apply.
+        The reason why Fisher's exact test does not apply; None if it does.
     sample_share : float
         The share of users from which the rates were computed.
     """
@@ -77,7 +77,7 @@ def selection_rates(
     lower_is_better : bool
         Whether rewards are harms.
     rows : callable
-        Reads the rows, for scores in a log without a user column.
+        A function that reads the rows, for scores in a log without a user column.
     """
     if not is_binary(grouped):
         return _scoring_rates(grouped, units, lower_is_better, rows)

@@ -1,4 +1,4 @@
-"""Sequential comparison of groups: anytime-valid intervals, for a log that is watched while it grows.
+"""Sequential comparison of groups: anytime-valid intervals, for a log that is being watched while it grows.
 
 The estimand is the average, over the rounds so far, of the conditional expectation of each reward. Nothing is
 claimed about a population of users.
@@ -108,5 +108,5 @@ class _SequentialComparison:
 
 
 def _without_interval(value: float, _: float) -> IntervalEstimate:
-    # An interval of an effect would hold for one look only, and this comparison is watched.
+    # An interval of an effect would hold only for a single look, but this comparison is looked at repeatedly.
     return IntervalEstimate(float(value), math.nan, math.nan)

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairbandits.validation import check_integer
 
-#: The number of rewards that a group needs to be compared while a log is being watched.
+#: The number of rewards that a group must have to be compared while a log is being watched.
 MIN_ROWS = 100
 
 
@@ -20,21 +20,21 @@ class AuditSettings:
     Attributes
     ----------
     confidence : float
-        The joint confidence of all intervals.
+        The joint confidence level of all intervals.
     tolerance : float or None
         The largest gap that is tolerated.
     sequential : bool
-        Whether intervals are anytime-valid, for a log that is watched while it grows.
+        Whether the intervals are anytime-valid, for a log that is being watched while it grows.
     min_rows : int
-        The number of rewards that a group needs to be compared; only for `sequential`.
+        The number of rewards that a group must have to be compared; only for `sequential`.
     max_unassessed : float
         The largest share of users that may be unassessed for a verdict of "fair".
     lower_is_better : bool
         Whether rewards are harms, so that the group with the highest mean is disadvantaged.
     min_cell : int
-        The number of users below which a group, or a group within an arm, is neither compared nor shown.
+        The number of users below which a group, overall or within an arm, is neither compared nor shown.
     reference : tuple of str
-        The groups that others are compared with, at most one for each attribute; by default the advantaged ones.
+        The groups with which the others are compared, at most one per attribute; by default the advantaged groups.
     impact_ratios : bool
         Whether to report impact ratios.
 

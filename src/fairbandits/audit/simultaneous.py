@@ -14,7 +14,7 @@ from fairbandits.statistics.fixed_sample import difference_bounds, mean_bounds
 from fairbandits.statistics.multiplicity import sidak
 from fairbandits.views.short_repr import ShortRepr
 
-# The power with which the smallest detectable gap would have been found.
+# The power with which the smallest detectable gap would be found.
 _POWER = 0.8
 
 
@@ -25,7 +25,7 @@ class PairwiseGaps(ShortRepr):
     Attributes
     ----------
     means : ClusterMeans
-        The groups, in units of the reward range.
+        The means of the groups, in units of the reward range.
     large : array of int
         The groups that are compared.
     error : float
@@ -72,7 +72,7 @@ class PairwiseGaps(ShortRepr):
         return float(mean.max() - mean.min()), max(0.0, float(low.max())), min(1.0, float(high.max()))
 
     def detectable(self, i: int, j: int) -> float:
-        """Return how far beyond a threshold the gap of two groups must lie to be found with 80% power."""
+        """Return the distance beyond a threshold at which the gap between two groups is found with 80% power."""
         from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - slow to import
 
         variance = self.means.variance[[i, j]]

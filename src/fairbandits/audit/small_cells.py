@@ -1,9 +1,9 @@
-"""Cells that are small enough to identify a person, and those that would reveal them.
+"""Cells that are small enough to identify a person, and further cells that would reveal them.
 
-The groups of one comparison add up to the log, and those of an intersection to the groups of its attributes, so a
-hidden number may follow from those that are shown. Further cells are hidden until none does: every sum has no
-hidden part, or parts of at least `min_cell` users together, and the equations of all sums leave the number of
-every small cell open.
+The groups of one comparison add up to the whole log, and the groups of an intersection add up to the groups of its
+attributes. A hidden number can therefore follow from the numbers that are shown. Further cells are hidden until no
+hidden number can be derived: each sum has either no hidden part or hidden parts with at least `min_cell` users in
+total, and the equations of all sums do not determine the number of any small cell.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 _ROUNDING = 1500.0
 # A cell: the attributes of a comparison, and the labels of one of its groups.
 Cell = tuple[tuple[str, ...], tuple[Any, ...]]
-# A sum: the cells that add up, and the cell that is their sum; None if they add up to the log.
+# A sum: the cells that are added, and the cell that is their sum; None if they add up to the whole log.
 Sum = tuple[frozenset[Cell], Cell | None]
 
 
@@ -46,10 +46,10 @@ def hidden_cells(users: Mapping[Cell, float], min_cell: int) -> set[Cell]:
 
 
 def is_recognisable(users: float, min_cell: int) -> bool:
-    """Return whether the number of users of a group could be told from its interval, to within `min_cell`.
+    """Return whether the number of users of a group could be inferred from its interval to within `min_cell`.
 
-    Numbers are shown with three digits, half of the width of an interval is about `1.5 / sqrt(users)`, and so
-    rounding leaves about `users ** 1.5 / 1500` users open.
+    Numbers are shown with three digits, and half the width of an interval is about `1.5 / sqrt(users)`. Rounding
+    therefore leaves an uncertainty of about `users ** 1.5 / 1500` users.
     """
     return math.pow(users, 1.5) < _ROUNDING * min_cell
 
@@ -57,7 +57,7 @@ def is_recognisable(users: float, min_cell: int) -> bool:
 def _revealing(
     users: Mapping[Cell, float], sums: list[Sum], hidden: set[Cell], small: set[Cell], min_cell: int
 ) -> Cell | None:
-    """Return a shown cell that helps to reveal hidden ones; None if there is none."""
+    """Return a shown cell that helps to reveal hidden ones, or None if there is none."""
     for parts, total in sums:
         found = parts & hidden
         if not found or total in hidden:
@@ -73,7 +73,7 @@ def _revealing(
 
 
 def _smallest(users: Mapping[Cell, float], cells: frozenset[Cell]) -> Cell | None:
-    # The label decides between equal counts, so that the same log gives the same report.
+    # Ties are broken by label, so that the same log always gives the same report.
     return min(cells, key=lambda cell: (users[cell], str(cell)), default=None)
 
 
@@ -90,7 +90,7 @@ def _determined(sums: list[Sum], hidden: set[Cell]) -> set[Cell]:
             rows.append(row)
     if not rows:
         return set()
-    # A number is determined if it is the same in all solutions: zero in every vector of the null space.
+    # A number is determined if it is the same in all solutions, that is, zero in every vector of the null space.
     _, values, vectors = np.linalg.svd(np.array(rows))
     null_space = vectors[np.count_nonzero(values > 1e-9) :]
     is_free = (np.abs(null_space) > 1e-9).any(axis=0)

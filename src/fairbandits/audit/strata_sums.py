@@ -35,9 +35,9 @@ class StrataSums:
     Attributes
     ----------
     sums : UnitSums
-        The sums, with strata in the place of arms. The label of a stratum is the tuple of its factors' values.
+        The sums, with strata in place of arms. The label of a stratum is the tuple of its factors' values.
     is_too_many : bool
-        Whether there are too many strata; then the sums are incomplete.
+        Whether there are too many strata, in which case the sums are incomplete.
     """
 
     def __init__(self, attributes: Sequence[str], factors: Sequence[str]) -> None:
@@ -65,7 +65,7 @@ class StrataSums:
         self.sums.add(replace(chunk, arm=Categorical(stratum, labels)), window, lowest)
 
     def merge(self, other: StrataSums) -> None:
-        """Add the sums of another part of the log; nothing can be added to it afterwards but other sums."""
+        """Add the sums of another part of the log; afterwards, only further sums can be added."""
         self.sums.merge(other.sums)
         self.is_too_many |= other.is_too_many or len(self.sums.arms) > MAX_STRATA
 
@@ -82,7 +82,7 @@ class StrataSums:
 
 
 def aggregate_strata(log: Log, lowest: float) -> StrataSums:
-    """Aggregate a log, or a part of one, by stratum, until there are too many."""
+    """Aggregate a log, or a part of one, by stratum, stopping if there are too many strata."""
     roles = log.roles
     sums = StrataSums(roles.groups, roles.given)
     columns = [*roles.groups, *roles.given, *([roles.user] if roles.user else [])]

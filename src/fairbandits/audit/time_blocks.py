@@ -1,8 +1,8 @@
 """Time blocks of equal length: at most 120, however long a log is.
 
 When more blocks would be needed, blocks become longer. Every length divides the next one and all blocks are
-aligned to the same origin, so shorter blocks always combine into longer ones: the order of decisions does not
-matter, and the sums of parts of a log can be added.
+aligned to the same origin, so shorter blocks always combine into longer ones. Therefore the order of decisions
+does not matter, and the sums of parts of a log can be added.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FIRST_MONDAY = 4 * _DAY
 _FIRST_DATE, _LAST_DATE = (
     int(np.datetime64(date, "us").astype(np.int64)) for date in ("0001-01-01", "9999-12-31T23:59:59")
 )
-# Lengths in microseconds; beyond four weeks they double.
+# Lengths in microseconds; beyond four weeks, each length is twice the previous one.
 _DATE_WIDTHS: tuple[int, ...] = (
     *(digit * 10**zeros for zeros in range(7) for digit in (1, 2)),
     *(seconds * _SECOND for seconds in (10, 20, 60, 300, 900, 3600, 6 * 3600)),
@@ -78,7 +78,7 @@ class TimeBlocks:
         return _LOWEST_LEVEL[self.unit] if self.level is None else self.level
 
     def covering(self, low: Any, high: Any) -> TimeBlocks:
-        """Return the shortest blocks that also cover these times."""
+        """Return the shortest blocks that cover these times as well."""
         level = self._level
         while True:
             first, last = (int(_index(self.unit, level, np.asarray(tick))) for tick in (low, high))
@@ -101,29 +101,29 @@ class TimeBlocks:
             level += 1
 
     def numbers(self, ticks: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the block of each time, from 0; times outside belong to the first or the last block."""
+        """Return the block of each time, counted from 0; times outside belong to the first or the last block."""
         if self.unit == "number":
-            # By rounding, a number on an edge may fall into different blocks at different lengths.
+            # Because of rounding, a number on an edge may fall into different blocks at different lengths.
             index: NDArray[np.int64] = _index(self.unit, self._level, ticks) - self.first
         else:
             index = (ticks - (_origin(self.unit) + self.first * int(self.width))) // int(self.width)
         return np.clip(index, 0, self.n - 1)
 
     def row_numbers(self, first: int, n: int) -> NDArray[np.int64]:
-        """Return the block of each of n consecutive rows; faster than `numbers`."""
+        """Return the block of each of n consecutive rows, faster than `numbers` does."""
         width = int(self.width)
         indices = np.arange(first // width, (first + n - 1) // width + 1)
         edges = np.clip(np.append(indices, indices[-1:] + 1) * width, first, first + n)
         return np.repeat(indices - self.first, np.diff(edges))
 
     def chunk_numbers(self, chunk: Chunk) -> NDArray[np.int64]:
-        """Return the block of each decision of a chunk, -1 if its time is unknown."""
+        """Return the block of each decision in a chunk, or -1 if its time is unknown."""
         if self.unit == "row":
             return self.row_numbers(chunk.first_row, len(chunk))
         return self.known_numbers(*as_ticks(chunk.time, self.unit))
 
     def known_numbers(self, ticks: NDArray[Any], known: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        """Return the block of each time, -1 where it is unknown, given which are known (None if all are)."""
+        """Return the block of each time, or -1 where `known` is false; None means that all times are known."""
         if known is None:
             return self.numbers(ticks)
         block = np.full(len(ticks), -1, np.int64)
@@ -131,13 +131,13 @@ class TimeBlocks:
         return block
 
     def number(self, tick: int) -> int | None:
-        """Return the block of one time, from 0; None if no block covers it."""
+        """Return the block of one time, counted from 0, or None if no block covers the time."""
         number = int(_index(self.unit, self._level, tick)) - self.first
         return number if 0 <= number < self.n else None
 
     def numbers_in(self, other: TimeBlocks) -> NDArray[np.int64]:
         """Return the number of the longer block that contains each of these blocks."""
-        # No index exceeds `_MAX_INDEX`, so all ratios beyond it are equivalent; this one fits into int64.
+        # No index exceeds `_MAX_INDEX`, so all ratios beyond it are equivalent, and this one fits into int64.
         ratio = min(_ratio(self.unit, self._level, other._level), 2 * _MAX_INDEX)
         return (self.first + np.arange(self.n, dtype=np.int64)) // ratio - other.first
 
@@ -167,7 +167,7 @@ def _ratio(unit: TimeUnit, fine: int, coarse: int) -> int:
 def _index(unit: TimeUnit, level: int, ticks: Any) -> Any:
     width = _width(unit, level)
     if unit == "number":
-        # Where the index exceeds int64, blocks are too short anyway, and `covering` tries longer ones.
+        # If the index exceeds int64, the blocks are too short anyway, and `covering` tries longer ones.
         with np.errstate(over="ignore"):
             index = np.floor(ticks / width)
         return np.clip(index, -2.0 * _MAX_INDEX, 2.0 * _MAX_INDEX).astype(np.int64)
@@ -179,7 +179,7 @@ def _origin(unit: TimeUnit) -> int:
 
 
 def as_ticks(time: Any, unit: TimeUnit) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Return times as numbers, and a mask of those that are known; None if all are."""
+    """Return times as numbers, and a mask of the known times, which is None if all times are known."""
     unknown = np.isnat(time) if unit == "date" else np.isnan(time)
     ticks = time.astype("datetime64[us]").astype(np.int64) if unit == "date" else time
     return ticks, ~unknown if unknown.any() else None

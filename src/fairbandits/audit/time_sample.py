@@ -1,4 +1,4 @@
-"""A sample of the times of a log, to find quantiles in bounded memory."""
+"""A sample of the times in a log, for finding quantiles in bounded memory."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# The sample has at most twice as many times.
+# The sample has at most twice this many times.
 _SIZE = 1 << 16
 _MIN_TIMES = 20
-# Of a thousand times, one at either end may be wrong. They are left out if that makes the period far shorter.
+# One time in a thousand at either end may be wrong. Such times are left out if that makes the period far shorter.
 _OUTSIDE_SHARE = 0.001
 _MIN_FACTOR = 3.0
 
 
 class TimeSample:
-    """The times of every k-th row, and the first and the last time of all.
+    """The times of every k-th row, and the overall first and last times.
 
-    Which rows are kept depends on their numbers alone, so samples of parts of a log can be merged.
+    Whether a row is kept depends on its number alone, so samples of parts of a log can be merged.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class TimeSample:
         self._ends: list[Any] = []
 
     def add(self, first_row: int, ticks: NDArray[Any], known: NDArray[np.bool_] | None) -> None:
-        """Add the times of consecutive rows, and which of them are known; None if all are."""
+        """Add the times of consecutive rows; `known` marks the times that are known, None meaning all of them."""
         start = -first_row % self._step
         rows, kept = np.arange(start, len(ticks), self._step), ticks[start :: self._step]
         if known is not None:
@@ -59,7 +59,7 @@ class TimeSample:
         self._thin()
 
     def period(self) -> tuple[Any, Any] | None:
-        """Return the period without the times far outside of it; None if there are no such times."""
+        """Return the period without the times far outside it, or None if there are no such times."""
         ticks = self._sorted()
         if len(ticks) < _MIN_TIMES:
             return None
@@ -70,7 +70,7 @@ class TimeSample:
         return (low, high) if whole > _MIN_FACTOR * period > 0.0 else None
 
     def quantile(self, share: float) -> Any:
-        """Return the time before which about a share of the times lie; None if there are no times."""
+        """Return the time before which approximately the given share of times lies; None if there are no times."""
         ticks = self._sorted()
         return ticks[math.floor(share * len(ticks))] if len(ticks) else None
 
@@ -78,7 +78,7 @@ class TimeSample:
         return np.sort(np.concatenate(self._ticks)) if self._ticks else np.empty(0)
 
     def _thin(self) -> None:
-        """Keep every second row while there are too many."""
+        """Drop every other row for as long as there are too many."""
         self._ends = [min(self._ends), max(self._ends)] if self._ends else []
         while sum(map(len, self._rows)) > 2 * _SIZE:
             self._step *= 2

@@ -1,4 +1,4 @@
-"""The users about whom a comparison says nothing: of unknown group, or in groups that are too small."""
+"""The users about whom a comparison allows no conclusion: their group is unknown or too small."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unassessed_users(
     bounds: tuple[Any, Any],
     settings: AuditSettings,
 ) -> Unassessed:
-    """Count the users who could not be assessed, and look for what they may hide.
+    """Count the users who could not be assessed, and determine what gaps they may hide.
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ def unassessed_users(
     outside = []
     if len(large) and small:
         margin = (settings.tolerance or 0.0) / span
-        # The group must lie beyond the tolerance of some compared group, wherever that group's true mean lies.
+        # The mean of the small group must differ from that of some compared group by more than the tolerance,
+        # wherever the latter's true mean lies.
         floor, ceiling = float(bounds[0][large].max()) - margin, float(bounds[1][large].min()) + margin
         # The tests have a separate error probability, because they can only prevent a verdict of "fair".
         each = (1.0 - settings.confidence) / (2 * len(small))
@@ -64,8 +65,8 @@ def unassessed_users(
 def worst_case_gap(groups: RewardSums, unknown: RewardSums, span: float) -> float:
     """Return the largest gap between groups that users of unknown group could cause.
 
-    In the worst case their rewards are either the highest or the lowest, the rewarded ones all belong to the group
-    that is best off, and the others to the group that is worst off.
+    In the worst case, each of their rewards is either the highest or the lowest possible one, and all users with
+    the highest reward belong to the group that is best off, and the others to the group that is worst off.
     """
     high = unknown.total / span
     low = unknown.count - high

@@ -30,7 +30,7 @@ _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 class UnitIndex:
     """Units, i.e. pairs of a user and a combination of groups, numbered 0, 1, 2, ... in order of appearance.
 
-    Nearly every user belongs to one combination, and then is one unit.
+    Nearly every user belongs to a single combination, and is therefore a single unit.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class UnitIndex:
         return self._combinations[: self._n]
 
     def numbers(self, users: Keys, combinations: Codes) -> Codes:
-        """Return the number of each unit; a new one gets the next number."""
+        """Return the number of each unit; a new unit gets the next number."""
         numbers = np.empty(users.size, np.int32)
         done = 0
         while True:
@@ -86,8 +86,8 @@ def _empty_slots(n: int) -> Slots:
     return slots
 
 
-# A slot holds a user's key, and the unit's number and combination in one integer. Tables are larger than the
-# cache, so a search waits for memory, and should find all in one place.
+# A slot holds a user's key, and one integer with the unit's number and combination. Tables are larger than the CPU
+# cache, so a search waits for memory, and should find everything in one place.
 @kernel()
 def _number_units(
     users: Keys,
@@ -99,7 +99,7 @@ def _number_units(
     numbers: Codes,
     start: int,
 ) -> tuple[int, int]:
-    """Find or add units from `start` on, until the table is full; return the next row and the number of units."""
+    """Find or add units from row `start` until the table is full; return the next row and the number of units."""
     mask = np.uint64(len(slots) - 1)
     for i in range(start, users.size):
         user, combination = np.int64(users[i]), combinations[i]
@@ -147,7 +147,8 @@ def row_keys(first_row: int, n: int) -> Keys:
     """Return a distinct key for each of n consecutive rows: each row of an unknown user is a separate user."""
     keys = np.empty(n, np.uint64)
     for i in range(n):
-        # A bijection, so keys of rows differ from each other. Its constant keeps them apart from the keys of ids.
+        # The mapping is a bijection, so the keys of rows differ from each other. Its constant keeps them distinct
+        # from the keys of ids.
         keys[i] = _mixed(np.uint64(first_row + i) * _SECOND, _ROWS)
     return keys
 

@@ -19,14 +19,14 @@ from fairbandits.jit import kernel
 if TYPE_CHECKING:
     from fairbandits.logs.chunk import Chunk
 
-#: Users are divided into shards, whose sums two threads can add up at the same time.
+#: The number of shards of users; two threads can add up the sums of different shards at the same time.
 N_SHARDS = 2
 
 
 class UnitSums:
     """Counts and sums of rewards by unit and window, and by arm, combination and fold.
 
-    A unit is a user within a combination of groups. Users of unknown identity count as one user per row; a log
+    A unit is a user within a combination of groups. Each row of an unknown user counts as a separate user. A log
     without a user column has no units, only folds of rows.
 
     Parameters
@@ -43,9 +43,10 @@ class UnitSums:
     arms : list
         The label of each arm's code.
     n_known, n_unknown : int
-        The number of decisions whose user is known and unknown, if the log has a user column.
+        The number of decisions whose user is known, and of those whose user is unknown, if the log has a user
+        column.
     n_outside : int
-        The number of decisions whose time lies far outside of all windows.
+        The number of decisions whose time lies far outside all windows.
     combinations : Combinations
         The combinations of groups.
     shards : tuple of UnitTable
@@ -73,9 +74,9 @@ class UnitSums:
             task()
 
     def tasks(self, chunk: Chunk, window: Ints, lowest: float) -> list[Callable[[], None]]:
-        """Add the decisions of a chunk to the sums in folds; return what remains to be done, a task per shard.
+        """Add the decisions of a chunk to the sums by fold; return the remaining work as one task per shard.
 
-        Tasks of different shards may run at the same time, those of the same shard in their order.
+        Tasks of different shards may run at the same time, but those of the same shard must run in order.
         """
         self.arms = chunk.arm.labels
         combination = self.combinations.numbers(chunk.group)
@@ -95,7 +96,7 @@ class UnitSums:
         ]
 
     def merge(self, other: UnitSums) -> None:
-        """Add the sums of another part of the log; codes may differ, labels are matched."""
+        """Add the sums of another part of the log, matching labels, because codes may differ."""
         self.arms, arm = merge_labels(self.arms, other.arms)
         combination = self.combinations.merge(other.combinations)
         self.n_known, self.n_unknown = self.n_known + other.n_known, self.n_unknown + other.n_unknown

@@ -1,4 +1,4 @@
-"""Sums of rewards per unit and window of time, for one of the shards of a log's users."""
+"""Sums of rewards per unit and window of time, for one shard of a log's users."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class UnitTable:
 
     def __init__(self, n_windows: int) -> None:
         self.units = UnitIndex()
-        # Side by side, so that adding a reward waits for memory once.
+        # The count and the sum are adjacent, so that adding a reward waits for memory only once.
         self._sums = np.zeros((0, n_windows + 1, 2))
         self._missing = np.zeros(0)
 
@@ -58,7 +58,7 @@ class UnitTable:
         _add_to_units(values, unit, window, self._sums, self._missing)
 
     def merge(self, other: UnitTable, combination: Codes) -> None:
-        """Add the sums of another part of the log, given our number of each of its combinations."""
+        """Add the sums of another part of the log, given the number of each of its combinations in this object."""
         unit = self._numbers(other.units.users, combination[other.units.combinations])
         self._sums[unit] += other.sums
         self._missing[unit] += other.missing
@@ -71,10 +71,10 @@ class UnitTable:
 
 
 def with_room(array: NDArray[Any], n: int) -> NDArray[Any]:
-    """Return an array with room for n rows; room grows by quarters, so that a row costs O(1) amortised."""
+    """Return an array with room for n rows; the capacity grows by a quarter, so a row costs O(1) amortised."""
     if n <= len(array):
         return array
-    # Reallocation moves large arrays without copying them. Nobody else holds the array: readers come afterwards.
+    # Reallocation moves large arrays without copying them. No other reference to the array exists yet.
     array.resize((max(n, len(array) * 5 // 4), *array.shape[1:]), refcheck=False)
     return array
 
@@ -88,7 +88,8 @@ def rows_of_shard(
     chosen = np.empty(n, np.uint64), np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.float64)
     k = 0
     for i in range(n):
-        # Written in any case, and overwritten by the next one: a branch would be mispredicted half of the time.
+        # Every row is written, and overwritten by the next if it is not in the shard: a branch would be
+        # mispredicted half of the time.
         chosen[0][k], chosen[1][k], chosen[2][k], chosen[3][k] = keys[i], combination[i], window[i], values[i]
         k += fold[i] % n_shards == shard
     return chosen[0][:k], chosen[1][:k], chosen[2][:k], chosen[3][:k]

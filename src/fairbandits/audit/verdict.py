@@ -9,7 +9,7 @@ from fairbandits.audit.settings import AuditSettings
 
 #: Exit statuses of the command; 2 is an error.
 FAIR, UNFAIR, UNDECIDED = 0, 1, 3
-# The conclusions, the most important to report first.
+# The conclusions, in descending order of importance.
 _PRIORITY = ("unfair", "gap", "undecided", "fair", "too small")
 
 
@@ -34,7 +34,7 @@ def conclusions_of(comparison: Comparison) -> tuple[str, ...]:
 
 
 def obstacles(comparison: Comparison, settings: AuditSettings) -> tuple[str, ...]:
-    """Return what rules out a verdict of "fair": "unassessed", "unknown" or "outside"."""
+    """Return the reasons that rule out a verdict of "fair": "unassessed", "unknown" or "outside"."""
     unassessed, tolerance = comparison.unassessed, settings.tolerance
     if tolerance is None:
         return ()
@@ -47,7 +47,7 @@ def obstacles(comparison: Comparison, settings: AuditSettings) -> tuple[str, ...
 
 
 def headline(comparisons: Sequence[Comparison]) -> Comparison:
-    """Return the comparison to report first: the clearest one, single attributes before intersections."""
+    """Return the comparison to report first: the clearest one, with single attributes before intersections."""
     return min(comparisons, key=_rank)
 
 

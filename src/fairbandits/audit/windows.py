@@ -1,7 +1,7 @@
-"""Windows of time: consecutive time blocks, put together to at most ten parts of a log of equal length.
+"""Windows of time: consecutive time blocks, combined into at most ten parts of equal length.
 
 The last window, a tenth of the time, is the most recent one. Decisions whose time is unknown are in no window;
-they have a column of their own after the last one.
+they have their own column after that of the last window.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Windows(ShortRepr):
     blocks : TimeBlocks
         The time blocks.
     first_block : array of shape (n + 1,)
-        The first block of each window, and the number of blocks.
+        The first block of each window, followed by the total number of blocks.
     is_trimmed : bool
-        Whether there are times far outside of the windows.
+        Whether some times lie far outside the windows.
 
     Examples
     --------
@@ -54,8 +54,8 @@ class Windows(ShortRepr):
         blocks : TimeBlocks
             The time blocks of a log.
         period : tuple of two times, optional
-            The period to cover, if single times lie far outside of it. These belong to the first and the last
-            window.
+            The period to cover, if individual times lie far outside it. Those times are assigned to the first or
+            the last window.
         """
         if period is not None:
             blocks = TimeBlocks(blocks.unit).covering(*period)
@@ -73,11 +73,11 @@ class Windows(ShortRepr):
         return np.repeat(np.arange(self.n), np.diff(self.first_block))
 
     def numbers(self, block: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the window of each block number; `n` where the block is -1."""
+        """Return the window of each block number, or `n` where the block is -1."""
         return np.append(self.of_block, self.n)[block]
 
     def count_outside(self, chunk: Chunk) -> int:
-        """Return the number of times of a chunk that lie outside of all windows."""
+        """Return the number of times in a chunk that lie outside all windows."""
         if not self.is_trimmed:
             return 0
         ticks, known = as_ticks(chunk.time, self.blocks.unit)

@@ -26,7 +26,8 @@ _MODULES = {
 # The base class of all usage errors (unknown command, unknown option, wrong type); typer does not export it.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
-# The status of an unexpected error (EX_SOFTWARE). Python's default, 1, is that of an audit that found unfairness.
+# The status of an unexpected error (EX_SOFTWARE). Python's default, 1, is the status of an audit that found
+# unfairness.
 _BROKEN = 70
 
 # Some versions of typer turn an interrupt into this status; others raise typer.Abort.
@@ -70,7 +71,8 @@ def _run(arguments: list[str]) -> int:
 def make_app(arguments: list[str]) -> typer.Typer:
     """Return the application with the command that the arguments name, or with all commands if they name none.
 
-    Only the modules of these commands are imported: importing all of them takes longer than many commands.
+    Only the modules of these commands are imported, because importing all of them takes longer than running many
+    of the commands.
     """
     app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
     app.callback(invoke_without_command=True)(_version)

@@ -36,18 +36,18 @@ def audit(
             help="The largest tolerated gap; the exit status is then 0 (fair), 1 (unfair) or 3 (undecided)."
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="The joint confidence of all intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="The joint confidence level of all intervals.")] = 0.95,
     sequential: Annotated[
         bool,
         typer.Option(
-            "--sequential", help="Use anytime-valid intervals, for a log that is watched while it grows."
+            "--sequential", help="Use anytime-valid intervals, for a log that is being watched while it grows."
         ),
     ] = False,
     min_rows: Annotated[
-        int, typer.Option(help="With --sequential: the number of rewards that a group needs to be compared.")
+        int, typer.Option(help="With --sequential: the number of rewards that a group must have to be compared.")
     ] = MIN_ROWS,
     max_unassessed: Annotated[
-        float, typer.Option(help="The largest share of unassessed users with which a verdict can be fair.")
+        float, typer.Option(help="The largest share of unassessed users that still allows a verdict of fair.")
     ] = 0.01,
     lower_is_better: Annotated[
         bool, typer.Option("--lower-is-better", help="Rewards are harms: the lower, the better.")
@@ -55,19 +55,19 @@ def audit(
     min_cell: Annotated[
         int,
         typer.Option(
-            help="Neither compare nor show groups with fewer users, and suppress what would reveal them."
+            help="Neither compare nor show groups with fewer users, and suppress numbers that would reveal them."
         ),
     ] = 0,
     date: Annotated[
         str | None,
         typer.Option(
-            help="The date of the report: YYYY-MM-DD, or today. Without it, the same log gives the same files."
+            help="The date of the report: YYYY-MM-DD, or today. Without a date, the same log gives the same files."
         ),
     ] = None,
     reference: Annotated[
         list[str] | None,
         typer.Option(
-            help="The group to compare others with (default: the advantaged one); one for each attribute."
+            help="The group with which others are compared (default: the advantaged one); one for each attribute."
         ),
     ] = None,
     impact_ratios: Annotated[

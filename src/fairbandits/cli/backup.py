@@ -29,7 +29,7 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="File that `fairbandits backup` wrote.")],
+    file: Annotated[Path, typer.Argument(help="File written by `fairbandits backup`.")],
     config: ConfigArgument = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite the store; its current content is lost.")

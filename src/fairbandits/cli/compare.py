@@ -75,7 +75,7 @@ def compare(
 
 
 def parse_lists(texts: list[str] | None) -> list[str]:
-    """Return the values of a repeatable option, whose texts are split at commas outside brackets."""
+    """Return the values of a repeatable option whose texts are split at commas outside brackets."""
     return [item for text in texts or () for item in registry.split_list(text)]
 
 
@@ -87,7 +87,7 @@ def print_sources(results: ComparisonResults) -> None:
 
 
 def print_files(results: ComparisonResults) -> None:
-    """Print which files were written."""
+    """Print the files that were written."""
     echo(f"written: {results.folder / 'report.html'}, results.json, compare.csv, compare.md and figures")
 
 

@@ -1,4 +1,4 @@
-"""Output of the commands, and the folders they write to."""
+"""The output of the commands, and the folders to which they write."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def echo(text: str) -> None:
 def tolerate_closed_pipe() -> Iterator[None]:
     """Discard the output once its reader has closed the pipe, as in `| head -1`.
 
-    The command goes on, so that it writes its files and returns its usual exit status.
+    The command continues, so that it writes its files and returns its usual exit status.
     """
     stdout = sys.stdout
-    sys.stdout = _PipeStream(stdout)  # it implements what printing needs
+    sys.stdout = _PipeStream(stdout)  # it implements everything that printing needs
     try:
         yield
     finally:
@@ -69,13 +69,13 @@ class _PipeStream:
 
 def new_table(*titles: str) -> Table:
     """Return an empty table with the given column titles."""
-    # Without a frame, tables fit into eighty columns.
+    # Tables have no frame, so that they fit into eighty columns.
     columns = (Column(title, overflow="fold") for title in titles)
     return Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
 
 
 def print_table(table: Table) -> None:
-    """Print a table; names in it are printed literally."""
+    """Print a table; names in the table are printed literally."""
     console = Console(highlight=False, emoji=False, markup=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _FILE_WIDTH

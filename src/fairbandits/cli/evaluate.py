@@ -28,7 +28,7 @@ def evaluate(
     policy: Annotated[
         list[str],
         typer.Option(
-            help="A policy: Name, Name(parameter=value,...), module:Class(...), a file with a saved one, or "
+            help="A policy: Name, Name(parameter=value,...), module:Class(...), a file with a saved policy, or "
             "probabilities in the log: column:COLUMN for the logged arm, columns:PREFIX for a column of each arm. "
             "With --slates: TITLE(cascade=COLUMN,position=COLUMN,slate=COLUMN). Repeatable or comma-separated.",
             show_default=False,
@@ -75,9 +75,10 @@ def evaluate(
         ),
     ] = False,
     clip: Annotated[
-        float | None, typer.Option(help="The maximum importance weight of IPS, SNIPS and doubly robust.")
+        float | None,
+        typer.Option(help="The maximum importance weight of the IPS, SNIPS and doubly robust estimators."),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="The confidence of the intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
     require_gap: Annotated[
         float | None,
         typer.Option(
@@ -88,7 +89,7 @@ def evaluate(
     sequential: Annotated[
         bool,
         typer.Option(
-            "--sequential", help="Use anytime-valid intervals, for a log that is watched while it grows."
+            "--sequential", help="Use anytime-valid intervals, for a log that is being watched while it grows."
         ),
     ] = False,
     reward_range: RewardRangeOption = "0,1",

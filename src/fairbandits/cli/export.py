@@ -1,4 +1,4 @@
-"""`fairbandits export`: export the log of a service, or what it has learned."""
+"""`fairbandits export`: export the log, the recommender or the data of a user of a service."""
 
 from __future__ import annotations
 

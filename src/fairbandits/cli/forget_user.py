@@ -1,4 +1,4 @@
-"""`fairbandits forget-user`: delete a user's data from a service, and what it learned from them."""
+"""`fairbandits forget-user`: delete a user's data from a service, and remove what it learned from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairbandits keys`: create, list, rotate and revoke keys of the service."""
+"""`fairbandits keys`: create, list, rotate and revoke the keys of a service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairbandits.cli.serve import require_service_extra
 if TYPE_CHECKING:
     from fairbandits.service.log.store import Store
 
-keys = typer.Typer(help="Create, list, rotate and revoke keys of the service.")
+keys = typer.Typer(help="Create, list, rotate and revoke the keys of a service.")
 
 _Config = Annotated[
     Path | None,

@@ -25,9 +25,11 @@ def learn(
     ],
     margin: Annotated[
         float,
-        typer.Option(help="How much less the worst-off group may get than under the logging policy."),
+        typer.Option(
+            help="The amount by which the worst-off group may receive less than under the logging policy."
+        ),
     ] = 0.01,
-    confidence: Annotated[float, typer.Option(help="The confidence of the joint test.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="The confidence level of the joint test.")] = 0.95,
     catalogue: CatalogueOption = None,
     seed: Annotated[int, typer.Option(help="The random seed of the fitted policy.")] = 0,
     out: OutOption = Path("results/learning"),

@@ -61,7 +61,7 @@ def open_log(
     ] = None,
     given: Annotated[
         list[str] | None,
-        _column("A factor to adjust comparisons for: numbers or text. Repeatable or comma-separated."),
+        _column("A factor for which comparisons are adjusted: numbers or text. Repeatable or comma-separated."),
     ] = None,
     roles: Annotated[
         Path | None,
@@ -75,7 +75,7 @@ def open_log(
         bool, typer.Option("--no-guess", help="Do not guess roles from column names.", rich_help_panel=_PANEL)
     ] = False,
     query: Annotated[
-        str | None, _reading("What to read from a database: a SELECT statement or the name of a table.", "SQL")
+        str | None, _reading("The rows to read from a database: a SELECT statement or the name of a table.", "SQL")
     ] = None,
     format_: Annotated[
         str | None,
@@ -92,7 +92,7 @@ def open_log(
         _reading("A string that stands for a missing value, such as NA. Repeatable or comma-separated.", "TEXT"),
     ] = None,
     duplicates: Annotated[
-        Duplicates, _reading("What to do with rows that repeat the decision and the arm of an earlier row.")
+        Duplicates, _reading("The treatment of rows that repeat the decision and the arm of an earlier row.")
     ] = Duplicates.KEEP,
 ) -> Log:
     """Open the log of a command; print the guessed roles, and the number of duplicates if there are any."""
@@ -131,7 +131,7 @@ def open_log(
 def reads_log(command: Callable[Concatenate[Log, _Parameters], _Result]) -> Callable[..., _Result]:
     """Add the options of `open_log` to a command, which is then called with the opened log.
 
-    The first parameter of the command is the log; the others are its own options.
+    The first parameter of the command is the log; its other parameters are its own options.
     """
     log_parameters = inspect.signature(open_log, eval_str=True).parameters
     own_parameters = [*inspect.signature(command, eval_str=True).parameters.values()][1:]

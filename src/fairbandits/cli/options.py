@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ ClusterOption = Annotated[
 ]
 CatalogueOption = Annotated[
     Path | None,
-    typer.Option(help="A file of arms, in any format of LOG: their ids, features, and match:GROUP columns."),
+    typer.Option(
+        help="A file of arms, in any format that LOG can have: their ids, features, and match:GROUP columns."
+    ),
 ]
 
 ConfigArgument = Annotated[
@@ -43,7 +45,7 @@ def default_seeds(seeds: int | None, quick: bool) -> int:
 
 
 def split_commas(texts: list[str] | None) -> list[str]:
-    """Return the values of a repeatable option, whose texts are split at commas."""
+    """Return the values of a repeatable option whose texts are split at commas."""
     return [name.strip() for names in texts or () for name in names.split(",")]
 
 

@@ -32,12 +32,14 @@ def recommend(
     user_id: Annotated[
         str | None,
         typer.Option(
-            help="The column with the ids of users; by default user, user_id or id, else the row number.",
+            help="The column with the ids of users; by default user, user_id or id, or else the row number.",
             metavar="COLUMN",
             show_default=False,
         ),
     ] = None,
-    device: Annotated[str, typer.Option(help="Where scores are computed: cpu, cuda, cuda:N or auto.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(help="The device that computes scores: cpu, cuda, cuda:N or auto.")
+    ] = "cpu",
     cluster: ClusterOption = None,
 ) -> None:
     """Recommend items to every user of a table; an interrupted run resumes."""

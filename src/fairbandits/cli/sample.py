@@ -1,4 +1,4 @@
-"""`fairbandits sample`: write a synthetic log to try things out."""
+"""`fairbandits sample`: write a synthetic log to experiment with."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from fairbandits.extras import install_hint
 
 
 class LogFormat(StrEnum):
-    """Format of log lines."""
+    """The format of log lines."""
 
     TEXT = "text"
     JSON = "json"
@@ -26,7 +26,7 @@ _EXTRA = ("pydantic", "fastapi", "uvicorn", "sqlalchemy", "alembic", "prometheus
 def serve(
     config: Annotated[
         Path | None,
-        typer.Argument(help="Configuration, or a file that `fit` wrote (default: the demo)."),
+        typer.Argument(help="Configuration, or a file written by `fit` (default: the demo)."),
     ] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on, instead of the configured one.")] = None,
     port: Annotated[

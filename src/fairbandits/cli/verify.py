@@ -1,4 +1,4 @@
-"""`fairbandits verify`: check that nothing in the store of a service is damaged."""
+"""`fairbandits verify`: check the store of a service for damage."""
 
 from __future__ import annotations
 

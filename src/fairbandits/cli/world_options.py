@@ -1,4 +1,4 @@
-"""Worlds on the command line, by name or from a table, and changes to them."""
+"""Worlds on the command line, given by name or by a table, and modifications of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairbandits.compare.suite import TABLE_SUFFIXES
 from fairbandits.simulate import Run
 from fairbandits.worlds import LabelledWorld, ModifiedWorld, RatingsWorld, ReplayWorld
 
-# The kinds of tables: the world, its parameter for the table, and the columns that must be given. The first column
+# The kinds of tables: the world, its parameter for the table, and the required columns. The first column
 # identifies the kind.
 _KINDS: dict[str, tuple[type, str, tuple[str, ...]]] = {
     "ratings": (RatingsWorld, "ratings", ("item", "user", "reward")),
@@ -24,7 +24,7 @@ _KINDS: dict[str, tuple[type, str, tuple[str, ...]]] = {
 def find_world(
     world: str, roles: Mapping[str, str | None], group: list[str] | None, tables: Mapping[str, str | None]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the name of a world and the parameters that follow from its table; none for a world given by name.
+    """Return the name of a world and the parameters that follow from its table; a world given by name has none.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def find_world(
 
 
 def modify_world(run: Run, changes: Mapping[str, Any]) -> Run:
-    """Return the run in a `ModifiedWorld`, if there are changes, written as in `0.3` or `female=0.3`."""
+    """Return the run in a `ModifiedWorld` if there are any changes, which are written as `0.3` or `female=0.3`."""
     if not changes:
         return run
     if "period" in changes and "present" not in changes:

@@ -1,6 +1,6 @@
 """Run work on a Dask cluster instead of in this process.
 
-Dask does the scheduling, and reassigns the tasks of a worker that died.
+Dask does the scheduling, and reassigns the tasks of a worker that has died.
 """
 
 from fairbandits.cluster.checkpoint import Checkpoint

@@ -1,4 +1,4 @@
-"""States of finished parts in files, so that interrupted work resumes where it stopped."""
+"""States of finished parts, stored in files, so that interrupted work resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from fairbandits.storage import atomic_file
 class Checkpoint:
     """The states of the finished parts of some work, in a private folder.
 
-    As a context manager it removes the files when the block ends without an error; after an error or an interrupt
-    they stay, and the same work resumes from them.
+    As a context manager, it removes the files when the block ends without an error. After an error or an
+    interrupt, they remain, and the same work resumes from them.
 
     Parameters
     ----------
     folder : Path
         The folder. It may contain other files.
     fingerprint : str
-        A text that identifies the work: its input, its settings and the version of the code. Work with another
+        A text that identifies the work: its input, its settings and the version of the code. Work with a different
         fingerprint does not see these states.
 
     Examples
@@ -55,7 +55,7 @@ class Checkpoint:
     ) -> None:
         if error is None:
             shutil.rmtree(self._folder)
-        # Folders with files stay: states to resume from, or files of others.
+        # Folders with files are kept: the files may be states to resume from, or belong to something else.
         for folder in (self._folder, self._parent):
             with suppress(OSError):
                 folder.rmdir()
@@ -65,7 +65,7 @@ class Checkpoint:
         return self._path(step, part).is_file()
 
     def store(self, step: str, part: int, state: Any) -> None:
-        """Store the state of a part of a step; the file is complete, or it is not there."""
+        """Store the state of a part of a step; the file either is complete or does not exist."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         path = self._path(step, part)
         with atomic_file(path) as temporary, os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
@@ -74,8 +74,8 @@ class Checkpoint:
     def load(self, step: str, part: int) -> Any:
         """Return the state of a part."""
         path = self._path(step, part)
-        # A pickle can run any code, so it must be the user's own. These files are temporary and nobody else can
-        # write to them or to their folder.
+        # A pickle can run arbitrary code, so it must be the user's own. These files are temporary, and nobody else
+        # can write to them or to their folder.
         _check_private(path)
         return pickle.loads(path.read_bytes())  # noqa: S301 - see above
 
@@ -84,10 +84,10 @@ class Checkpoint:
 
 
 def _check_private(path: Path) -> None:
-    """Raise if another user owns a file or folder, or can write to it."""
+    """Raise an error if another user owns a file or folder, or can write to it."""
     status = path.lstat()
     if not hasattr(os, "getuid"):
-        return  # Windows: folders of a user are private
+        return  # on Windows, a user's folders are private
     if status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise PermissionError(
             f"{path}: files of an interrupted run must belong to you and be writable by you alone, got owner "

@@ -9,12 +9,13 @@ from typing import Any
 
 from fairbandits.extras import install_hint
 
-#: Where work runs: "local" or an address, as `connect` takes it; a connected client; or None for this process.
+#: The place where work runs: "local" or an address, as accepted by `connect`; a connected client; or None for this
+#: process.
 Cluster = Any
 
 LOCAL = "local"
 _LOCALHOST = "127.0.0.1"
-# Seconds to wait for the answer of a scheduler.
+# The number of seconds to wait for the answer of a scheduler.
 _TIMEOUT = 15
 
 
@@ -42,7 +43,7 @@ def connect(cluster: Cluster) -> Iterator[Any]:
         raise ImportError(f"a cluster needs Dask; {install_hint('dask')}") from None
     dask: Any = distributed  # only partly typed
     if cluster == LOCAL:
-        # The dashboard is for this machine only, on any free port.
+        # The dashboard is accessible from this machine only, on any free port.
         workers = dask.LocalCluster(
             host=_LOCALHOST, processes=True, threads_per_worker=1, dashboard_address=f"{_LOCALHOST}:0"
         )
@@ -68,7 +69,7 @@ def connect(cluster: Cluster) -> Iterator[Any]:
 
 def _close(client: Any) -> None:
     logger = logging.getLogger("distributed.client")
-    # A lost connection has been raised as an error; Dask would log it again, with tracebacks.
+    # A lost connection has already been raised as an error; Dask would log it again, with tracebacks.
     before, logger.disabled = logger.disabled, logger.disabled or client.status != "running"
     try:
         client.close()

@@ -1,6 +1,6 @@
-"""A joblib backend on Dask that raises where joblib's own would wait forever.
+"""A joblib backend on Dask that raises an error where joblib's own backend would wait forever.
 
-joblib's backend hears nothing of tasks whose workers died, nor of a cluster that is gone.
+joblib's backend is not notified of tasks whose workers died, nor of a cluster that is gone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class WatchedDaskBackend(DaskDistributedBackend):  # type: ignore[misc]  # jobli
         self._watch = ClusterWatch(client)
 
     def look(self) -> OSError | None:
-        """Look at the cluster; if it is gone, end the pending batches with the error, and return it."""
+        """Check the cluster; if it is gone, end the pending batches with the error, and return the error."""
         failure = self._watch.failure()
         if failure is not None:
             for future in list(self._pending):
@@ -50,8 +50,9 @@ class WatchedDaskBackend(DaskDistributedBackend):  # type: ignore[misc]  # jobli
         raise failure
 
     def submit(self, func: Any, callback: Callable[[Any], None] | None = None) -> Future[Any]:
-        """Submit a batch. If it fails, the callback gets the exception, which joblib's own backend omits."""
-        # A future of our own: joblib sets the result of its future even if another thread has set one before.
+        """Submit a batch. If it fails, the callback is passed the exception, unlike with joblib's own backend."""
+        # A separate future is needed, because joblib sets the result of its own future even if another thread has
+        # already set it.
         future: Future[Any] = Future()
 
         def settle(ended: Future[Any]) -> None:
@@ -91,7 +92,7 @@ class _Failure:
 
 @contextmanager
 def watched_backend(client: Any) -> Iterator[WatchedDaskBackend]:
-    """Yield a backend whose cluster is watched meanwhile."""
+    """Yield a backend whose cluster is watched while the block runs."""
     backend = WatchedDaskBackend(client)
     stop = threading.Event()
 

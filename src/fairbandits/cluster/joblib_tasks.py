@@ -10,7 +10,7 @@ from fairbandits.cluster.connection import Cluster, connect
 
 @contextmanager
 def parallel_on(cluster: Cluster) -> Iterator[None]:
-    """Run joblib's parallel work on a cluster; None leaves it on this machine."""
+    """Run joblib's parallel work on a cluster, or on this machine if the cluster is None."""
     if cluster is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""States of the parts of an input, computed in parallel and merged."""
+"""Parallel computation of the states of the parts of an input, and merging of these states."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from fairbandits.progress import with_progress
 Part = TypeVar("Part")
 State = TypeVar("State")
 
-# Parts per thread of a cluster: more parts balance the load better, fewer parts move fewer states.
+# The number of parts per thread of a cluster. More parts balance the load better; fewer parts mean that fewer
+# states are transferred.
 _PARTS_PER_THREAD = 4
 
 
@@ -25,17 +26,18 @@ def map_reduce(
 ) -> State:
     """Compute a state from each part, and merge neighbouring states pairwise until one is left.
 
-    A part whose worker died is computed again by another worker. The order of merges depends only on the number of
-    parts, so the result does not depend on timing.
+    If a worker dies, its part is computed again by another worker. The order of merges depends only on the number
+    of parts, so the result does not depend on timing.
 
     Parameters
     ----------
     split : callable
-        Splits the input into at most the given number of parts.
+        A function that splits the input into at most the given number of parts.
     compute : callable
-        Computes the state of a part; a function that other processes can import.
+        A function that computes the state of a part, and that other processes can import.
     merge : callable
-        Merges two neighbouring states without changing them, so that it can be repeated after a worker died.
+        A function that merges two neighbouring states without changing them, so that the merge can be repeated if
+        a worker dies.
     cluster : str or distributed.Client, optional
         "local", or the address of a scheduler; by default everything runs in this process, as one part.
 
@@ -61,14 +63,14 @@ def map_reduce(
 def map_stream(
     parts: Iterable[Part], compute: Callable[[Part], State], cluster: Cluster = None
 ) -> Iterator[tuple[int, State]]:
-    """Yield the index and the state of each part, in order of completion; few parts are in memory at a time.
+    """Yield the index and the state of each part, in order of completion, with few parts in memory at a time.
 
     The parts are read in this process, so a cluster needs no access to their files.
 
     Parameters
     ----------
     parts : iterable
-        The parts; an iterator that reads each when it is asked for the next one.
+        The parts; may be an iterator that reads each part on demand.
     compute, cluster
         As for `map_reduce`.
 
@@ -98,23 +100,24 @@ def resumable_map_reduce(
 ) -> State:
     """Compute and merge states as `map_reduce` does, part by part, so that the work can be interrupted.
 
-    With a checkpoint the state of each part is stored as soon as it is finished, and states stored before are not
-    computed again. States are merged in this process, which holds few of them at a time if they are stored.
+    With a checkpoint, the state of each part is stored as soon as it is finished, and states that are already
+    stored are not computed again. States are merged in this process, which holds few of them at a time if they are
+    stored.
 
     Parameters
     ----------
     parts : sequence
-        The parts: the same whenever the work resumes, whatever the cluster.
+        The parts, which must be the same whenever the work resumes, whatever the cluster.
     compute, cluster
         As for `map_reduce`.
     merge : callable
-        Merges two neighbouring states; it may change the first and return it.
+        A function that merges two neighbouring states; it may modify the first and return it.
     checkpoint : Checkpoint or None
         The states of finished parts.
     step : str
-        The name of this step, in the checkpoint and in the progress bar.
+        The name of this step in the checkpoint and in the progress bar.
     progress : bool
-        Whether to show a progress bar, on a terminal or in a notebook: the finished parts, and the time left.
+        Whether to show a progress bar, in a terminal or a notebook, with the finished parts and the time left.
     """
     states = _States(checkpoint, step)
     missing = [number for number in range(len(parts)) if number not in states]
@@ -144,7 +147,7 @@ class _States:
             self._checkpoint.store(self._step, part, state)
 
     def merged(self, start: int, stop: int, merge: Callable[[Any, Any], Any]) -> Any:
-        """Return the merged states of a range of parts: neighbours first, so that few are loaded at a time."""
+        """Merge the states of a range of parts, starting with neighbours, so that few are loaded at a time."""
         if stop - start > 1:
             middle = (start + stop) // 2
             return merge(self.merged(start, middle, merge), self.merged(middle, stop, merge))
@@ -165,7 +168,7 @@ def _submit(client: Any, compute: Callable[[Part], State], parts: Sequence[Part]
 
 
 def _scatter(client: Any, compute: Callable[[Part], State]) -> Any:
-    """Return a task whose result is a function that may hold large objects: each worker gets it once."""
+    """Return a task whose result is a function with possibly large objects; each worker gets it only once."""
     return client.submit(_identity, compute, pure=False)
 
 

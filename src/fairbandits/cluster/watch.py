@@ -1,6 +1,6 @@
-"""Notice that a cluster can no longer finish its work, instead of waiting for it in silence.
+"""Detection of clusters that can no longer finish their work, instead of waiting for them silently.
 
-Dask keeps the tasks of a cluster without workers until a worker comes, which may be never.
+If a cluster has no workers, Dask keeps its tasks until a worker joins, which may never happen.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from itertools import islice
 from typing import Any
 
-# Seconds between two looks at the cluster.
+# The number of seconds between two checks of the cluster.
 INTERVAL = 1.0
-# Seconds that a cluster may be without workers. A worker that is restarted after a crash takes a few.
+# The number of seconds for which a cluster may be without workers. Restarting a worker after a crash takes a few.
 GRACE = 5.0
 
 
@@ -38,13 +38,13 @@ class ClusterWatch:
         self._empty_since: float | None = None
 
     def failure(self) -> OSError | None:
-        """Return the reason why work on the cluster cannot be finished; None if it can."""
+        """Return the reason why work on the cluster cannot be finished, or None if it can."""
         if self._client.status != "running":
             return self.scheduler_lost()
         try:
             threads = self._client.sync(self._client.scheduler.ncores, callback_timeout=INTERVAL)
         except TimeoutError:
-            return None  # the scheduler is busy
+            return None  # the scheduler may just be busy
         except OSError:
             return self.scheduler_lost()
         now = time.monotonic()
@@ -61,7 +61,7 @@ class ClusterWatch:
         return None
 
     def scheduler_lost(self) -> OSError:
-        """Return the error that the connection to the scheduler is lost, and with it all tasks."""
+        """Return the error that reports the loss of the connection to the scheduler, and of all tasks with it."""
         return OSError(
             f"the connection to the scheduler of the cluster {self._address} is lost; see that it runs, "
             "and repeat the command"
@@ -82,16 +82,16 @@ def gather(client: Any, futures: Iterable[Any], at_once: int | None = None) -> I
     client : distributed.Client
         The client of the cluster.
     futures : iterable of distributed.Future
-        The tasks; an iterator that submits each when it is asked for the next one.
+        The tasks; may be an iterator that submits each task on demand.
     at_once : int, optional
-        The most tasks that are asked for before one of them is finished; all by default.
+        The largest number of unfinished tasks to request from the iterator; by default, all are requested.
     """
     watch = ClusterWatch(client)
     numbered = enumerate(futures)
     del futures  # so that the cluster can release results that have been fetched
     pending: dict[Future[Any], int] = {}
     while True:
-        # Fetching a large result must not be cut short by looks at the cluster, so it goes on in the client's
+        # Fetching a large result must not be interrupted by checks of the cluster, so it continues in the client's
         # thread.
         free = None if at_once is None else at_once - len(pending)
         pending |= {_fetch(client, future): index for index, future in islice(numbered, free)}
@@ -115,7 +115,7 @@ def _fetch(client: Any, future: Any) -> Future[Any]:
 
 
 def task_error(error: BaseException) -> BaseException:
-    """Return the error to raise for that of a task: an OSError if its workers died, otherwise the same."""
+    """Return the error to raise for a task's error: an OSError if its workers died, otherwise the same error."""
     from distributed import KilledWorker  # noqa: PLC0415 - an extra
 
     if not isinstance(error, KilledWorker):

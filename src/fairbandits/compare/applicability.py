@@ -1,4 +1,4 @@
-"""Which policies can run in which worlds: each is tried for two rounds before the first long run."""
+"""Which policies can run in which worlds: each combination is tried for two rounds before the first long run."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Trials:
 def try_all(worlds: Mapping[str, SuiteWorld], specs: Sequence[PolicySpec], *, quick: bool, data: Any) -> Trials:
     """Construct every world once, and try every policy in it.
 
-    A policy that runs in some worlds is not applicable in the others. A policy that runs in none raises its error:
-    its parameters are wrong. A world in which no policy runs is skipped. If no world is left, the first error is
-    raised.
+    A policy that runs in some worlds is not applicable in the others. If a policy runs in no world, its error is
+    raised, because its parameters must be wrong. A world in which no policy runs is skipped. If no world is left,
+    the first error is raised.
     """
     trials = Trials()
     errors: dict[str, Exception] = {}
@@ -105,7 +105,7 @@ def _try_policy(
 
 
 def _check_needed(policy: Policy) -> None:
-    """Raise ValueError if a policy lacks the parameters without which it would be another policy."""
+    """Raise ValueError if a policy lacks parameters that it needs."""
     for names in getattr(policy, "needed_params", ()):
         if all(_is_empty(getattr(policy, name)) for name in names):
             raise ValueError(

@@ -95,7 +95,7 @@ def compare(
     quick: bool = False,
     progress: bool = False,
 ) -> ComparisonResults:
-    """Compare policies over worlds with an oracle, and write tables, figures and a report.
+    """Compare policies with an oracle in several worlds, and write tables, figures and a report.
 
     The same seeds give a bitwise identical `results.json` for every value of `jobs`. Finished runs are cached in
     the folder, so that an interrupted comparison resumes where it stopped.
@@ -106,9 +106,9 @@ def compare(
         The folder to write to.
     worlds : iterable of worlds, or mapping of names to worlds
         Worlds of the suite by name, or "paper", "short", "long", "real", "synthetic", "fairbench" or "all"; by
-        default the short ones. Also `Name(parameter=value, ...)` and `module:Class(...)` as text, classes, and
-        world objects. The seed is the `random_state` of a class. A class without that parameter, and an object,
-        are the same for every seed, which then is the seed of the policy alone.
+        default the short ones. Also accepted are `Name(parameter=value, ...)` and `module:Class(...)` as text,
+        classes, and world objects. A class receives the seed as `random_state`. A class without that parameter and
+        an object give the same world for every seed; the seed then affects only the policy.
     policies : iterable of policies
         Policies that `fairbandits.compare.policy_specs.parse_policies` accepts: text, classes or objects.
     seeds : int
@@ -116,12 +116,12 @@ def compare(
     jobs : int
         The number of processes; -1 for one per core.
     tolerance : float
-        The tolerated reward gap of the oracle and the report. It is not passed to the policies: one with a
-        tolerance of its own has the parameter, as in `"EvenLinUCB(tolerance=0.02)"`.
+        The tolerated reward gap of the oracle and the report. It is not passed to the policies: set the tolerance
+        of a policy with its own parameter, as in `"EvenLinUCB(tolerance=0.02)"`.
     data : {"auto", "local", "real", "stand-in"} or a folder
         The source of the data, for worlds that have the parameter `data`.
     quick : bool
-        Whether to run a tenth of the rounds only, to check that everything works.
+        Whether to run only a tenth of the rounds, to check that everything works.
     progress : bool
         Whether to show a progress bar, on a terminal or in a notebook.
 

@@ -12,7 +12,7 @@ from fairbandits.compare.settings import Settings
 from fairbandits.compare.suite import LAST_FIFTH
 from fairbandits.compare.world_specs import WorldLike, parse_worlds
 
-#: Groups with fewer measured rounds over all seeds are reported, and do not count.
+#: Groups with fewer measured rounds over all seeds are reported but do not count.
 MIN_ROUNDS = 400
 #: The tolerated reward gap.
 TOLERANCE = 0.01
@@ -31,15 +31,16 @@ def fairbench(
 ) -> ComparisonResults:
     """Run FairBench: every policy with one setting in every world, measured on the last fifth of the rounds.
 
-    It writes what `fairbandits.compare.comparison.compare` writes, and checks the promises of the default policy
-    (`fairbandits.compare.promises`).
+    It writes the same files as `fairbandits.compare.comparison.compare`, and checks the promises of the default
+    policy (`fairbandits.compare.promises`).
 
     Parameters
     ----------
     folder, seeds, jobs, data, quick, progress
         As in `compare`.
     worlds, policies
-        As in `compare`; by default the 25 worlds of FairBench, and all policies that are listed.
+        As in `compare`; by default the 25 worlds of FairBench, and all policies in
+        `fairbandits.compare.policy_specs.POLICIES`.
     """
     # Quick runs have too few rounds for any group to count.
     min_rounds = None if quick else MIN_ROUNDS

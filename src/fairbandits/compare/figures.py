@@ -1,6 +1,6 @@
 """The figure of a world: loss against gap, the worst-off group's reward, and each group's regret.
 
-Bars are 95% confidence intervals over seeds, those of the tables.
+Bars are 95% confidence intervals over seeds, as in the tables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WIDTH = 7.2  # inches: two columns of a paper
 # A policy whose loss exceeds this many times the median is listed at the edge; as a point, it would compress the
 # scale of all others.
 _OUTLIER_FACTOR = 3.0
-# Of more groups, the figure has no legend.
+# With more groups than this, the figure has no legend.
 _MAX_GROUPS = 10
 # The longest line of a policy's name, in characters.
 _LABEL_WIDTH = 32
@@ -50,7 +50,7 @@ def world_figure(
     seeds : int
         The number of seeds.
     titles : sequence of str
-        All policies of the comparison: each has the same colour and marker in every figure.
+        All policies of the comparison; each has the same colour and marker in every figure.
     """
     styles = policy_styles(titles)
     with figure_style.style_context():
@@ -127,8 +127,8 @@ def _annotate(ax: Axes, text: str, point: tuple[float, float], va: str) -> None:
 def _draw_frontier(ax: Axes, summary: WorldSummary, right: float) -> None:
     """Draw the mean frontier of the oracle, and shade the region below it.
 
-    In each seed, no policy lies below the frontier. A mean over seeds can, slightly, where its gaps differ between
-    seeds.
+    In each seed, no policy lies below the frontier. A mean over seeds can lie slightly below it, if the policy's
+    gaps differ between seeds.
     """
     if not summary.frontier:
         return
@@ -141,7 +141,7 @@ def _draw_frontier(ax: Axes, summary: WorldSummary, right: float) -> None:
 
 
 def _list_outliers(ax: Axes, outliers: dict[str, Any], top: float, right: float) -> None:
-    """List loss and gap of the policies outside the axes."""
+    """List the loss and the gap of each policy outside the axes."""
     lines = (
         f"↑ {title}: {values['utility_loss'][0]:.2f}, {values['reward_gap'][0]:.2f}"
         for title, values in outliers.items()

@@ -1,6 +1,6 @@
-"""The measures of a run. docs/reference/fairbench.md has their definitions with formulas.
+"""The measures of a run. docs/reference/fairbench.md defines them with formulas.
 
-Gaps, ratios and welfare compare the groups of one attribute; of several attributes, the worst value counts.
+Gaps, ratios and welfare compare the groups of one attribute; with several attributes, the worst value counts.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def measure_run(
     measured : Fraction
         The share of rounds, at the end of the run, that is measured.
     groups, reported : collections of groups
-        The groups that count; and all groups, whose rewards are reported.
+        The groups that count, and all groups; the rewards of the latter are reported.
     tolerance : float
         The tolerated reward gap.
     n_arms : int
-        The number of arms that exposure is divided over.
+        The number of arms among which exposure is divided.
     """
     means, late = run.part(measured), run.part(LAST_FIFTH)
     rewards = means.group_means(means.mean, groups)
@@ -108,10 +108,11 @@ def nash_welfare(means: Floats) -> float:
 
 
 def alpha_fair_welfare(means: Floats, alpha: float = ALPHA) -> float:
-    """Compute the alpha-fair welfare of groups, as the reward that, given to every group, has the same welfare.
+    """Compute the alpha-fair welfare of groups, expressed as the equally distributed equivalent reward.
 
-    This is the power mean with exponent 1 - alpha: the mean for 0, the Nash welfare for 1, the harmonic mean for
-    2, and the lowest reward in the limit.
+    The equally distributed equivalent is the reward that, if every group received it, would yield the same
+    welfare. It is the power mean with exponent 1 - alpha: the mean for 0, the Nash welfare for 1, the harmonic
+    mean for 2, and the lowest reward in the limit.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def gini(counts: Floats | np.ndarray[tuple[int], np.dtype[np.int64]], n_arms: in
     Parameters
     ----------
     counts : array
-        How often each of the arms was shown; arms that are missing were never shown.
+        The number of times that each arm was shown; arms that are missing were never shown.
     n_arms : int
         The number of arms.
 
@@ -156,10 +157,10 @@ def tolerance_violation(run: RunSummary, groups: Collection[Group], tolerance: f
 
 
 def exploration_burdens(run: RunSummary, groups: Collection[Group]) -> dict[Group, float]:
-    """Compute what learning cost each group, relative to what it cost the average user of the same attribute.
+    """Compute each group's cost of learning, relative to that of the average user with the same attribute.
 
     The cost of learning is the group's mean regret in the first half of the run minus that in the last fifth, and
-    at least 0. A burden of 1 is a fair share. Where learning cost nobody anything, there are no burdens.
+    at least 0. A burden of 1 is a fair share. If learning cost no group anything, there are no burdens.
     """
     early, late = run.windows(0, WINDOWS // 2), run.part(LAST_FIFTH)
     before, after, rounds = _regrets(early, groups), _regrets(late, groups), early.rounds_by_group()

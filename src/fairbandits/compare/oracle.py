@@ -1,9 +1,9 @@
 """The oracle: the highest mean reward of any policy that knows the true rewards, for each tolerated gap.
 
-Such a policy may choose any arm of a round, or randomise between arms. By mixing the best and the worst arm it
-reaches every expected reward between theirs. Objective and constraints depend on subgroup means only, and the
-mean of a subgroup can be anything between the means of its worst and of its best arms. So the linear programme
-with one variable per round and arm has the same optimum as one with a single variable per subgroup:
+Such a policy may choose any arm of a round, or randomise between arms. By mixing the best and the worst arm, it
+can reach every expected reward between the two. The objective and the constraints depend only on subgroup means,
+and the mean of a subgroup can take any value between the means of its worst and of its best arms. So the linear
+programme with one variable per round and arm has the same optimum as one with a single variable per subgroup:
 
     maximise    sum over subgroups of share * mean
     subject to  worst <= mean <= best                        for each subgroup
@@ -108,12 +108,13 @@ def smallest_gap(means: SubgroupMeans, groups: Collection[Group]) -> float:
 
 
 def gaps_on_same_users(seeds: Sequence[SubgroupMeans], tolerance: float, groups: Collection[Group]) -> list[float]:
-    """Compute the gap, in each seed, of an oracle that knows the rewards but not which users will come.
+    """Compute the gap, in each seed, of an oracle that knows the rewards but not which users will arrive.
 
-    The programme is solved once, on the means pooled over seeds: at the tolerance, or at the smallest feasible
-    gap. It says how far each subgroup's mean lies between its worst and its best arms. The same fraction,
-    applied to every seed, gives gaps that are not 0 because users differ, which no policy can foresee. The
-    absolute gap of a small group is biased upwards by that; these gaps are biased in the same way.
+    The programme is solved once, on the means pooled over seeds, at the tolerance or, if that is larger, at the
+    smallest feasible gap. The solution determines how far each subgroup's mean lies between those of its worst and
+    its best arms. The same fractions, applied to every seed, give gaps that are not 0 because users differ between
+    seeds, which no policy can foresee. These differences bias the absolute gap of a small group upwards; the gaps
+    returned here are biased in the same way.
     """
     pooled = pool(seeds)
     # Solvers meet constraints to about this precision.
@@ -161,9 +162,9 @@ def _window_constraints(
 def frontier(seeds: Sequence[SubgroupMeans], groups: Collection[Group]) -> list[tuple[float, float]]:
     """Compute the utility loss of the oracle at each tolerance, as a mean over seeds.
 
-    The tolerances run from 0 to the gap that remains if every user gets the best arm, where the oracle loses
-    nothing. A tolerance that cannot be met with every seed is omitted. In each seed, no policy lies below the
-    frontier; a policy's mean can lie slightly below the mean frontier, where its gaps differ between seeds.
+    The tolerances run from 0 to the gap that remains if every user gets the best arm, at which the oracle loses
+    nothing. A tolerance that cannot be met in every seed is omitted. In each seed, no policy lies below the
+    frontier; a policy's mean can lie slightly below the mean frontier, if the policy's gaps differ between seeds.
     """
     largest = max(reward_gap(means.group_means(means.best, groups)) for means in seeds)
     points = []

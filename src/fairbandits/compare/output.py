@@ -125,9 +125,9 @@ def _write_figures(
     rankings: Sequence[Ranking],
     settings: Settings,
 ) -> tuple[dict[str, Path], Path | None]:
-    """Draw the figure of every world and that of the ranks, delete those of an earlier call, and return the paths.
+    """Draw the figures of the worlds and of the ranks, delete those of an earlier call, and return the paths.
 
-    There is no figure of the ranks of a single policy, or in a single world.
+    There is no rank figure for a single policy or a single world.
     """
     for path in [*folder.glob("world_*.p[nd][gf]"), *folder.glob("ranks.p[nd][gf]")]:
         path.unlink()

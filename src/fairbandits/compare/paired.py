@@ -10,20 +10,21 @@ import numpy as np
 from fairbandits.compare.measures import HIGHER_IS_BETTER
 from fairbandits.statistics.seed_intervals import t_interval
 
-#: The measures that policies are compared by.
+#: The measures by which policies are compared.
 COMPARED = ("worst_off_reward", "reward_gap", "reward")
 
 
 @dataclass(frozen=True)
 class PairedComparison:
-    """A policy compared with another one.
+    """The comparison of one policy with another.
 
     Attributes
     ----------
     difference : float
         The mean over seeds of the first policy's measure minus the second's.
     interval : pair of floats, optional
-        Its 95% confidence interval (Student's t, paired over seeds); None with fewer than two seeds.
+        The 95% confidence interval of the difference (Student's t, paired over seeds); None with fewer than two
+        seeds.
     outcome : {"win", "tie", "loss", "unknown"}
         Whether the interval excludes zero, in favour of the first policy or of the second.
     """
@@ -57,7 +58,7 @@ def compare_pair(ours: Sequence[float], theirs: Sequence[float], measure: str) -
 def compare_with_all(
     values: Mapping[str, Mapping[str, Sequence[float]]], policy: str
 ) -> dict[str, dict[str, PairedComparison]]:
-    """Compare a policy with each other one, given the values of all seeds by policy and measure."""
+    """Compare a policy with every other policy, given the values of all seeds by policy and measure."""
     return {
         title: {measure: compare_pair(values[policy][measure], other[measure], measure) for measure in COMPARED}
         for title, other in values.items()

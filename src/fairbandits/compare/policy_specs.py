@@ -41,7 +41,7 @@ POLICIES: tuple[str, ...] = (
 )
 
 
-#: A policy as text, a class with its default parameters, or an object, of which only the parameters are used.
+#: A policy as text, a class with its default parameters, or an object, from which only the parameters are used.
 PolicyLike = str | type[Policy] | Policy
 
 
@@ -52,7 +52,7 @@ class PolicySpec:
     Parameters
     ----------
     title : str
-        The text as written; for a class its name, for an object its representation.
+        The text as written; the name of a class; the representation of an object.
     policy : type
         The class of the policy.
     params : mapping
@@ -73,7 +73,7 @@ class PolicySpec:
 def parse_policies(policies: Iterable[PolicyLike]) -> tuple[PolicySpec, ...]:
     """Parse policies written as `Name`, `Name(parameter=value, ...)` or `module:Class(...)`, classes and objects.
 
-    Of an object, only the parameters count: every run starts with a new policy, which has learned nothing.
+    From an object, only the parameters are used: every run starts with a new policy that has learned nothing.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def _parse_policy(policy: Any) -> PolicySpec:
 
 
 def _changed(cls: type[Policy], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that differ from the defaults; a world may offer others in place of these."""
+    """Return the parameters that differ from the defaults; a world may replace the defaults by its own values."""
     defaults = cls().get_params(deep=False)
     return {
         name: value for name, value in params.items() if value is not defaults[name] and value != defaults[name]

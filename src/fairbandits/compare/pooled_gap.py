@@ -1,4 +1,4 @@
-"""The reward gap over all seeds together, in which the luck of small groups averages out."""
+"""The reward gap over all seeds together, in which chance differences of small groups average out."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class PooledGap(NamedTuple):
 def pooled_gap(seeds: Sequence[SubgroupMeans], groups: Collection[Group]) -> PooledGap:
     """Compute the gap over all seeds together.
 
-    It differs from the mean of the seeds' gaps. In one seed, the mean of a group with few rounds is far from the
-    others by chance, in either direction, and a gap counts both alike. So even a policy that treats everybody the
-    same has a mean gap well above 0, no matter how many seeds there are.
+    The pooled gap differs from the mean of the seeds' gaps. In a single seed, the mean of a group with few rounds
+    can be far above or far below the others by chance, and a gap counts both directions alike. So even a policy
+    that treats all users the same has a mean gap well above 0, no matter how many seeds there are.
     """
     value = _gap(seeds, groups)
     n = len(seeds)

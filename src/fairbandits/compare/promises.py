@@ -12,9 +12,10 @@ import numpy as np
 from fairbandits.compare.policy_specs import BASELINE
 from fairbandits.statistics.seed_intervals import standard_error
 
-#: How far a policy may be off, besides two standard errors.
+#: How far a policy may miss a target, in addition to two standard errors.
 SLACK = 0.005
-#: How far the mean reward may be below the best policy that is as fair: nearly everywhere, and everywhere.
+#: How far the mean reward may be below that of the best equally fair policy: in nearly all worlds, and in all
+#: worlds.
 NEARLY_EVERYWHERE, EVERYWHERE = 0.02, 0.05
 # Twenty of twenty-four worlds.
 _NEARLY_ALL = 20 / 24
@@ -30,9 +31,9 @@ class Promise:
     measured, limit : float
         The measured value (a gap, or a shortfall of reward), and its largest allowed value.
     kept : bool
-        Whether it is.
+        Whether the measured value is within the limit.
     note : str
-        What the limit consists of, or the policy that it comes from.
+        How the limit is composed, or the policy that determines it.
     """
 
     measured: float
@@ -55,7 +56,7 @@ class WorldPromises:
 
     @property
     def kept(self) -> bool:
-        """Whether all are kept; the reward within its wider limit."""
+        """Whether all promises are kept, with the wider limit for the reward."""
         return (
             self.gap.kept
             and (self.worst_off is None or self.worst_off.kept)
@@ -144,7 +145,7 @@ def _check_worst_off(policies: Mapping[str, Any], default: str) -> Promise | Non
     found = []
     for title in references:
         pairs = zip(policies[title]["per_seed"]["worst_off_reward"], ours, strict=True)
-        # Undefined in seeds in which no group that counts came.
+        # The reward is undefined in seeds in which no group that counts appeared.
         shortfall = [theirs - mine for theirs, mine in pairs if theirs is not None and mine is not None]
         if shortfall:
             error = standard_error(shortfall) or 0.0
@@ -153,7 +154,7 @@ def _check_worst_off(policies: Mapping[str, Any], default: str) -> Promise | Non
 
 
 def _is_reference(title: str) -> bool:
-    # Of LinUCB, only the paper's setting.
+    # Only LinUCB with the paper's setting is a reference.
     return title == BASELINE or not title.startswith(BASELINE)
 
 

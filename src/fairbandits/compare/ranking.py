@@ -12,7 +12,7 @@ from fairbandits.compare.paired import COMPARED, compare_with_all
 from fairbandits.compare.summary import WorldSummary
 from fairbandits.statistics.rank_tests import FriedmanTest, friedman_test, holm, ranks, signed_rank_test
 
-#: The measure that the leaderboard is sorted by: it falls both with the gap and with the loss.
+#: The measure by which the leaderboard is sorted: it falls as the gap or the loss grows.
 HEADLINE = "worst_off_reward"
 # Demšar 2006: the approximation of the Friedman test is good above ten problems and five methods.
 _MIN_WORLDS, _MIN_POLICIES = 11, 6
@@ -33,10 +33,10 @@ class Ranking:
     test : FriedmanTest or None
         The test of all policies; None with fewer than two worlds or policies.
     p_values : dict
-        Wilcoxon's signed-rank test of the default policy against each other one over the worlds in which both run,
-        adjusted for their number (Holm).
+        The p-values of Wilcoxon's signed-rank tests of the default policy against every other policy, over the
+        worlds in which both run, adjusted for the number of tests (Holm).
     caveats : tuple of str
-        Why the tests should not be relied upon.
+        Reasons not to rely on the tests.
     """
 
     measure: str
@@ -95,7 +95,7 @@ def _caveats(ranked: Sequence[WorldSummary], n_policies: int) -> tuple[str, ...]
     if n_worlds < _MIN_PAIRS:
         caveats.append(f"With fewer than {_MIN_PAIRS} worlds, Wilcoxon's test cannot reach 5%.")
     if len({summary.world.origin for summary in ranked}) < n_worlds:
-        # benchmarks/fairbench_errors.py measures how often they would be wrong about others.
+        # benchmarks/fairbench_errors.py measures how often the tests would be wrong about other worlds.
         caveats.append(
             "Some of these worlds are variants of one another: the tests describe this suite, and say little "
             "about other worlds."
@@ -104,9 +104,9 @@ def _caveats(ranked: Sequence[WorldSummary], n_policies: int) -> tuple[str, ...]
 
 
 def count_outcomes(worlds: Mapping[str, WorldSummary], policy: str) -> dict[str, dict[str, dict[str, list[str]]]]:
-    """Return the worlds in which a policy wins, ties and loses against each other one, by measure.
+    """Return the worlds in which a policy wins, ties and loses against every other policy, by measure.
 
-    Only worlds in which both run count; "unknown" has those with fewer than two seeds.
+    Only worlds in which both policies run are counted; "unknown" lists those with fewer than two seeds.
     """
     found: dict[str, dict[str, dict[str, list[str]]]] = {}
     for name, summary in worlds.items():

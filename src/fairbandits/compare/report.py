@@ -24,7 +24,7 @@ _FRONT_MARKS = {"on": ("&#9679;", "within"), "near": ("&#9680;", "far"), "off": 
 
 @dataclass(frozen=True)
 class ReportContent:
-    """All that a report shows.
+    """The content of a report.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class ReportContent:
     rankings : sequence of Ranking
         The policies ranked by each measure.
     outcomes : mapping
-        The worlds in which the default policy wins, ties and loses against each other one, by measure.
+        The worlds in which the default policy wins, ties and loses against every other policy, by measure.
     verdict : Verdict, optional
         The promises of the default policy.
     skipped : mapping
@@ -152,7 +152,7 @@ def _section(name: str, summary: WorldSummary, content: ReportContent) -> str:
 
 
 def _worst_off_notes(summary: WorldSummary) -> str:
-    """Return the policies that lower the worst-off group, as a list that opens on demand."""
+    """Return the policies that lower the worst-off group's reward, as a collapsible list."""
     if not (notes := sentences.worst_off_notes(summary)):
         return ""
     title = f"Policies whose worst-off group receives less than with {BASELINE}: {len(notes)}"
@@ -166,7 +166,7 @@ def _of_groups(summary: WorldSummary, measure: str) -> dict[str, str]:
 
 
 def _further(summary: WorldSummary, title: str, columns: Mapping[str, str]) -> str:
-    """Return a table that opens on demand; empty if there is nothing to show."""
+    """Return a collapsible table; empty if there is nothing to show."""
     if not columns:
         return ""
     rows = ((name, _cells(policy, columns)) for name, policy in summary.policies.items())

@@ -1,7 +1,7 @@
-"""A run in a few numbers: rewards by window of time and subgroup, and how often each arm was shown.
+"""A run reduced to a few numbers: rewards by window of time and subgroup, and how often each arm was shown.
 
 A subgroup is the set of users with the same values of all sensitive attributes (an intersectional group). All
-measures of a comparison follow from these numbers, so that thousands of runs can be cached.
+measures of a comparison can be computed from these few numbers, so that thousands of runs can be cached.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fairbandits.compare.suite import PART_TITLES
 from fairbandits.simulate import SummaryFormat, Trace
 from fairbandits.views.short_repr import ShortRepr
 
-#: The number of windows of equal length that a run is divided into; parts are a number of windows.
+#: The number of windows of equal length into which a run is divided; each part consists of whole windows.
 WINDOWS = 20
 
 _SUMS = ("count", "expected", "best", "worst")
@@ -32,7 +32,7 @@ _SUMS = ("count", "expected", "best", "worst")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RunSummary(ShortRepr):
-    """The sums of a run.
+    """The sums over the rounds of a run.
 
     Attributes
     ----------
@@ -43,7 +43,8 @@ class RunSummary(ShortRepr):
     count : array of shape (n_windows, n_subgroups)
         The number of rounds.
     expected, best, worst : arrays of shape (n_windows, n_subgroups)
-        The sums over rounds of the true mean reward of the chosen arm, and of the highest and the lowest one.
+        The sums over rounds of three true mean rewards: that of the chosen arm, the highest of any arm, and the
+        lowest of any arm.
     shown : mapping of arrays
         How often each arm was chosen, by part of the run.
     arms : tuple
@@ -60,7 +61,7 @@ class RunSummary(ShortRepr):
     arms: tuple[Any, ...]
 
     def part(self, share: Fraction) -> SubgroupMeans:
-        """Return the subgroup means of the last share of the rounds."""
+        """Return the subgroup means over the last rounds of the run, given their share."""
         return self.windows(WINDOWS - int(share * WINDOWS), WINDOWS)
 
     def windows(self, start: int, stop: int) -> SubgroupMeans:
@@ -105,7 +106,8 @@ def summarise_trace(trace: Trace) -> RunSummary:
     keys = list(zip(*(values.tolist() for values in trace.group.values()), strict=True)) or [()] * len(trace)
     names = sorted(set(keys), key=str)
     number = {name: index for index, name in enumerate(names)}
-    # Windows are counted from the end, so that parts are exactly the last rounds of a run of any length.
+    # Windows are counted from the end, so that a part covers exactly the last rounds, whatever the length of the
+    # run.
     ends = [len(trace) - _rounds(len(trace), Fraction(left, WINDOWS)) for left in range(WINDOWS - 1, -1, -1)]
     window = np.searchsorted(ends, np.arange(len(trace)), side="right")
     cell = window * len(names) + np.array([number[key] for key in keys])
@@ -130,11 +132,11 @@ def summarise_trace(trace: Trace) -> RunSummary:
 
 
 def _rounds(length: int, share: Fraction) -> int:
-    """Return the number of rounds in the last share of a run; parts have at least one."""
+    """Return the number of rounds in the last share of a run; a part has at least one."""
     return max(round(length * share), int(share >= min(PART_TITLES)))
 
 
-#: What comparisons cache.
+#: The summaries that comparisons cache.
 RUN_SUMMARIES: SummaryFormat[RunSummary] = SummaryFormat(summarise_trace, RunSummary.to_bytes, RunSummary.load)
 
 

@@ -13,7 +13,7 @@ from fairbandits.compare.worst_off import SLACK, levelled_down
 
 
 def describe_policy(worlds: Mapping[str, WorldSummary], policy: str) -> list[str]:
-    """Describe one policy over its worlds: its place relative to the front, and its worst-off groups."""
+    """Describe one policy across its worlds: its place relative to the front, and its worst-off groups."""
     worlds = {name: summary for name, summary in worlds.items() if policy in summary.policies}
     names = {
         position: [name for name, summary in worlds.items() if summary.policies[policy].front == position]

@@ -22,7 +22,7 @@ class Settings:
     min_rounds : int, optional
         The number of measured rounds over all seeds that a group needs to count; by default a share of the rounds.
     benchmark : bool
-        Whether this is FairBench, whose report also has the promises of the default policy.
+        Whether this is FairBench, whose report also shows the promises of the default policy.
     """
 
     seeds: int

@@ -62,7 +62,7 @@ class SubgroupMeans(ShortRepr):
         return rounds
 
     def group_means(self, values: Floats, groups: Collection[Group]) -> dict[Group, float]:
-        """Return the mean over the rounds of each of the groups; groups without rounds are omitted."""
+        """Return the mean of a value over the rounds of each group; groups without rounds are omitted."""
         present = self.rounds_by_group()
         return {group: float(self.weights(group) @ values) for group in groups if group in present}
 
@@ -84,8 +84,8 @@ def assessed_groups(seeds: Sequence[SubgroupMeans], min_rounds: int | None = Non
     seeds : sequence of SubgroupMeans
         The subgroup means of each seed.
     min_rounds : int, optional
-        The number of rounds, over all seeds, that a group needs; by default the share of the rounds of
-        `fairbandits.fairness.metrics.assessed_groups`.
+        The number of rounds, over all seeds, that a group needs; by default the share of the rounds that
+        `fairbandits.fairness.metrics.assessed_groups` requires.
     """
     rounds = all_groups(seeds)
     if min_rounds is not None:

@@ -1,4 +1,4 @@
-"""What a world of a comparison consists of."""
+"""The description of a world in a comparison."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairbandits.worlds import StudentsAndVideos
 
 #: The test part of the paper: the last two fifths.
 TEST_PART = Fraction(2, 5)
-#: The last fifth, when policies have settled.
+#: The last fifth, by which time policies have settled.
 LAST_FIFTH = Fraction(1, 5)
 #: The display names of the parts.
 PART_TITLES = {TEST_PART: "the test part", LAST_FIFTH: "the last fifth"}
@@ -24,7 +24,7 @@ PART_TITLES = {TEST_PART: "the test part", LAST_FIFTH: "the last fifth"}
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq")
 
 _SHORT = {"train": 3000, "test": 2000}
-# Quick runs have the number of rounds divided by this.
+# Quick runs divide the number of rounds by this.
 _QUICK = 10
 
 
@@ -39,17 +39,17 @@ class SuiteWorld:
     params : mapping
         The parameters of the class, without `random_state`.
     world : str, type or FixedWorld
-        The class, by name (as `fairbandits.registry.find_world` takes it) or itself, of which each seed has its
-        own world; or a world that is the same for every seed.
+        A class or its name (as `fairbandits.registry.find_world` takes it), from which every seed creates its own
+        world; or a world that is the same for every seed.
     measured : Fraction
         The share of rounds, at the end of the run, that is measured.
     tags : set of str
-        The sets that the world belongs to; see `fairbandits.compare.suite_worlds.as_worlds`.
+        The sets to which the world belongs; see `fairbandits.compare.suite_worlds.as_worlds`.
     needs : str
-        The data that it needs. A world whose data are unavailable is skipped, and the report says so.
+        The data that the world needs. A world whose data are unavailable is skipped, and the report says so.
     is_identifiable : bool
         Whether the rewards that count can be learned from the observed ones. If not, the default policy makes no
-        promises here; its results are reported all the same.
+        promises in this world, but its results are still reported.
     """
 
     description: str
@@ -62,7 +62,7 @@ class SuiteWorld:
 
     @property
     def origin(self) -> str:
-        """The world that this one is a variant of: its own class, or that of the world which it modifies."""
+        """The world that this one is a variant of: its own class, or that of the world that it modifies."""
         modified = self.params.get("world")
         if isinstance(modified, Mapping):
             return str(next(iter(modified)))

@@ -7,19 +7,20 @@ from typing import Any
 
 from fairbandits.compare.suite import LAST_FIFTH, SuiteWorld
 
-# The split into a training and a test part, where the means of groups are reset, is the paper's. The other worlds
-# are one stream, as in production.
+# The split into a training and a test part, at which the group means are reset, follows the paper. Each of the
+# other worlds is a single stream, as in production.
 _STREAM = {"train": 0, "test": 5000}
 _LONG = {"train": 0, "test": 100_000}
 _PAPER = frozenset({"paper", "short", "synthetic"})
 _SHORT = frozenset({"short", "synthetic"})
-# FairBench must finish within 90 minutes, so it has one world of each kind; the other short worlds lack this tag.
+# FairBench must finish within 90 minutes, so it contains one world of each kind; the other short worlds lack this
+# tag.
 _IN_FAIRBENCH = frozenset({"fairbench"})
 _LONG_TAGS = frozenset({"long", "synthetic"})
 _SYNTHETIC = frozenset({"synthetic", "fairbench"})
 _REAL = frozenset({"real", "fairbench"})
 
-#: Names of sets of worlds, and the tag that their worlds have; all worlds have the empty one.
+#: The sets of worlds by name, with the tag that their worlds have; the empty tag matches all worlds.
 WORLD_SETS = {name: name for name in ("paper", "short", "long", "real", "synthetic", "fairbench")} | {"all": ""}
 
 
@@ -37,7 +38,7 @@ def _hard(description: str, **params: Any) -> SuiteWorld:
 
 
 def _feedback(description: str, is_identifiable: bool = True, **options: Any) -> SuiteWorld:
-    """Return the first world with other feedback."""
+    """Return the first world of the suite with different feedback."""
     params = {"world": {"StudentsAndVideos": _STREAM}, **options}
     return SuiteWorld(
         description, params, "ModifiedWorld", LAST_FIFTH, _SYNTHETIC, is_identifiable=is_identifiable

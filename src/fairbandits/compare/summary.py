@@ -1,4 +1,4 @@
-"""Summarise the runs of a world: metrics of each policy, its place relative to the Pareto front, the oracle."""
+"""Summarise the runs of a world: each policy's metrics and place relative to the Pareto front, and the oracle."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class PolicySummary(ShortRepr):
     Attributes
     ----------
     metrics : dict
-        Mean and standard deviation over seeds of each measure of `fairbandits.compare.measures`; also
-        `below_oracle`, how much less reward than the oracle at the tolerance. Seeds in which one is undefined are
-        left out.
+        The mean and the standard deviation over seeds of each measure of `fairbandits.compare.measures`, and of
+        `below_oracle`, the shortfall of the reward from that of the oracle at the tolerance. Seeds in which a
+        measure is undefined are left out.
     front : {"on", "near", "off"}
         Its place relative to the measured Pareto front of loss and gap.
     worst_off_note : str
@@ -63,24 +63,24 @@ class WorldSummary(ShortRepr):
     rounds : float
         The number of rounds measured.
     groups, small_groups : dict
-        The groups that count, and those that are too small, with the number of measured rounds of each, as a mean
-        over seeds.
+        The groups that count, and the groups that are too small, each with its number of measured rounds, as a
+        mean over seeds.
     policies : dict
         The results of each policy.
     best : dict
         The mean reward of each group if every user got the best arm.
     best_gap : float
-        The mean over seeds of the reward gap if every user got the best arm, which compares with the gaps of the
+        The mean over seeds of the reward gap if every user got the best arm, for comparison with the gaps of the
         policies.
     oracle : dict or None
         The mean reward that the oracle gives each group at the tolerance; None if no policy can meet it.
     oracle_reward : float or None
         The mean reward of the oracle.
     oracle_gap : float
-        The mean over seeds of the gap of an oracle that does not know which users will come; see
+        The mean over seeds of the gap of an oracle that does not know which users will arrive; see
         `fairbandits.compare.oracle.gaps_on_same_users`.
     smallest_gap : float
-        The smallest gap over all seeds together that any policy could have.
+        The smallest gap that any policy could have, over all seeds together.
     frontier : list of pairs
         Tolerances, and the utility loss of the oracle at each.
     data_source : str
@@ -173,7 +173,7 @@ def summarise_world(
 
 
 def _check_same_rounds(reference: Seeds, runs: Mapping[str, Seeds]) -> None:
-    """Raise ValueError unless visitors and rewards of arms are the same for every policy."""
+    """Raise ValueError unless the visitors and the rewards of the arms are the same for every policy."""
     for title, of_policy in runs.items():
         for seed, (run, expected) in enumerate(zip(of_policy, reference, strict=True)):
             if run.groups != expected.groups or not all(
@@ -200,7 +200,7 @@ def _values(seeds: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
 
 
 def _spread(values: Sequence[float]) -> Spread:
-    """Return mean and standard deviation over the seeds in which a measure is defined."""
+    """Return the mean and the standard deviation over the seeds in which a measure is defined."""
     return mean_and_sd([value for value in values if np.isfinite(value)])
 
 

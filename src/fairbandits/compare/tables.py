@@ -39,7 +39,7 @@ _PER_SEED = ("reward_gap", "worst_off_reward", "reward", "utility_loss")
 
 def main_columns(summary: WorldSummary) -> dict[str, str]:
     """Return the metrics of a world's first table, and their titles."""
-    # Where the last fifth is measured, its gap is the gap.
+    # If the last fifth is the measured part, its gap is already in the table.
     left_out = "late_gap" if summary.world.measured == LAST_FIFTH else ""
     return {metric: title for metric, title in METRIC_TITLES.items() if metric != left_out}
 

@@ -18,8 +18,8 @@ WorldLike = str | type | World | SuiteWorld
 def parse_worlds(worlds: Iterable[WorldLike] | Mapping[str, WorldLike]) -> dict[str, SuiteWorld]:
     """Return the worlds by name: those of the suite in its order, then the others; by default the short ones.
 
-    A class with the parameter `random_state` gives every seed a world of its own. A class without it, and a world
-    object, are the same for every seed: seeds then differ by the randomness of the policy alone.
+    A class with the parameter `random_state` creates a separate world for every seed. A class without it and a
+    world object give the same world for every seed; runs then differ only in the randomness of the policy.
 
     Examples
     --------

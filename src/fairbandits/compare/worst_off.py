@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fairbandits.compare.policy_specs import BASELINE
 from fairbandits.compare.subgroups import Group, group_label
 
-#: The worst-off group's mean reward may be this far below that of LinUCB without a remark.
+#: The worst-off group's mean reward may be this far below its mean reward with LinUCB before a note is added.
 SLACK = 0.005
 
 #: Mean and standard deviation over seeds of each measure.
@@ -21,7 +21,7 @@ def worst_off_note(
     tolerance: float,
 ) -> str:
     """Return a note if the worst-off group receives less than with LinUCB, and whether the tolerance forces it."""
-    if baseline is None or "worst_off_reward" not in baseline:  # without groups, nobody is worst off
+    if baseline is None or "worst_off_reward" not in baseline:  # without groups, no group is worst off
         return ""
     reward, reference = metrics["worst_off_reward"][0], baseline["worst_off_reward"][0]
     if reward >= reference - SLACK:

@@ -1,4 +1,4 @@
-"""Who and what, as numbers."""
+"""Contexts: users and items encoded as numbers."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ __all__ = [
     "fit_encoder",
 ]
 
-# Policies on arrays do without tables, and are imported faster without them.
+# Policies that take arrays do not need the modules for tables, and are imported faster without them.
 _TABLES = {
     "CategoryEncoder": "column_encoders",
     "ContextEncoder": "context_encoder",

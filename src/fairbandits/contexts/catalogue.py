@@ -1,4 +1,4 @@
-"""A catalogue of arms and their features, from which contexts are made without repeating them every round."""
+"""A catalogue of arms, which builds contexts without being given the arms' features in every round."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from fairbandits.views.text import counted
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Names of arm parts begin at a random number of so many bits.
+# Names of arm parts start at a random number with this many bits.
 _NAME_BITS = 62
-# Up to so many pairs of non-zeros of one user, the pair layout is always worth it.
+# Up to this many pairs of non-zeros per user, the pair layout always pays off.
 _MANY_PAIRS = 4096
 
 
 class Catalogue:
     """The arms, their features, and which users they match.
 
-    A context is the user's features, then the arm's, then one bit for each way to match: whether the user's value
-    is the arm's. With a catalogue instead of a matrix in every round, contexts need not be searched for what arms
-    share, and a round is faster.
+    A context consists of the user's features, the arm's features, and one bit for each way to match, which
+    indicates whether the user's value equals the arm's. A catalogue makes rounds faster than a matrix does,
+    because contexts need not be searched for the parts that arms share.
 
     Parameters
     ----------
     features : array-like, data frame or scipy sparse, shape (n_arms, n_arm_features)
         The features of each arm.
     n_user_features : int
-        Number of features of a user.
+        The number of features of a user.
     arms : sequence of str or int, optional
         The ids of the arms; by default those in the index of `features`, or 0..n-1.
     matches : mapping of str to sequence, optional
@@ -54,7 +54,7 @@ class Catalogue:
     arms : sequence of ids
         The ids of the arms.
     width : int
-        Number of features of a context.
+        The number of features of a context.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Catalogue:
             raise ValueError("contexts must have at least one column, got none; a constant 1 will do")
         self._features = matrix
         starts = matrix.indptr.astype(np.int64)
-        # Arm parts have names that no other catalogue uses, in no other process either.
+        # The names of arm parts must not be used by any other catalogue, not even in another process.
         names = secrets.randbits(_NAME_BITS) + 1 + np.arange(n_arms)
         self._bounds: Ints = np.column_stack([starts[:-1], starts[1:], names])
         self._columns: Ints = matrix.indices.astype(np.int64) + n_user_features
@@ -121,7 +121,7 @@ class Catalogue:
         user : array-like of shape (n_user_features,)
             The user's features.
         matching : mapping of str to value, optional
-            The user's value for each way to match; None, or no value, matches no arm.
+            The user's value for each way to match; None or a missing value matches no arm.
         arms : sequence of ids, optional
             The arms that this user may be offered; all by default.
         """
@@ -160,7 +160,7 @@ class Catalogue:
     def contexts(
         self, users: Any, arms: Categorical, matching: Mapping[str, Categorical] | None = None
     ) -> sparse.csr_array[Any]:
-        """Return the context of one arm for each of many users, as learning from a log needs it.
+        """Return the context of one arm for each of many users, as needed for learning from a log.
 
         Parameters
         ----------
@@ -194,8 +194,8 @@ class Catalogue:
             which, bounds = which.take(places, axis=1), bounds.take(places, axis=0)
         parts = SplitRows(starts, columns, values, found, which, bounds, self._columns, self._values)
         rows = SparseRows(n_users, len(ids), self.width, parts)
-        # Scoring lays out the pairs of non-zeros of each shared part; where these are many, and more than the
-        # matrix has entries, the matrix itself is better.
+        # Scoring lays out the pairs of non-zeros of each shared part. If there are many such pairs, and more than
+        # the matrix has entries, it is better to use the matrix itself.
         n_parts, n_entries = starts.size - 1, columns.size
         if n_entries * n_entries > 2 * n_parts * n_users * max(_MANY_PAIRS, len(ids) * self.width):
             return Offer(ids, DenseRows(n_users, len(ids), self.width, rows.toarray()))

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 NUMBER, CATEGORY, DATE = "number", "category", "date"
 #: A column as it was read: labels as codes, numbers and dates (in seconds) as floats, NaN if missing.
 RawColumn = Categorical | Floats
-#: The index of each value among the features of its column, -1 for none, and the entry.
+#: The index of each value's feature within its column, -1 if there is none, and the entry of that feature.
 Entries = tuple[Ints, Floats]
 
 
@@ -32,7 +32,7 @@ Entries = tuple[Ints, Floats]
 class NumberEncoder:
     """A column of numbers, scaled so that `low` becomes 0 and `high` becomes 1.
 
-    Values outside the range are clipped: a typing error must not dominate a regression.
+    Values outside the range are clipped, so that a typing error cannot dominate a regression.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class NumberEncoder:
     low, high : float or None
         The range; None for numbers that are used as they are.
     fill : float or None
-        The value to fill in for a missing one; None if no value may be missing.
+        The value that replaces a missing one; None if no value may be missing.
     marks_missing : bool
         Whether a second feature is 1 where the value is missing.
 
@@ -116,7 +116,7 @@ class NumberEncoder:
     def _scaled(self, values: Floats) -> Floats:
         if self.low is None or self.high is None:
             return values
-        # Clipped first: the quotient of a value far outside a tiny range would overflow.
+        # Clip first, because scaling a value far outside a tiny range would overflow.
         return (np.clip(values, self.low, self.high) - self.low) / ((self.high - self.low) or 1.0)
 
     def _scaled_value(self, value: float) -> float:
@@ -248,14 +248,14 @@ _KINDS: dict[str, type[ColumnEncoder]] = {cls.kind: cls for cls in (NumberEncode
 
 
 class MissingValueError(ValueError):
-    """A missing value in a column that must have none.
+    """Raised for a missing value in a column that must not have any.
 
     Attributes
     ----------
     name : str
         The name of the column.
     row : int or None
-        The index of its row.
+        The index of the row with the missing value.
     """
 
     def __init__(self, name: str, row: int | None = None) -> None:
@@ -297,7 +297,7 @@ def as_categorical(values: Sequence[Any]) -> Categorical:
 
 
 def column_encoder_from_dict(values: Mapping[str, Any]) -> ColumnEncoder:
-    """Rebuild an encoder from what `to_dict` returned."""
+    """Rebuild an encoder from the values that `to_dict` returned."""
     given = dict(values)
     kind = _KINDS[given.pop("kind")]
     if kind is CategoryEncoder:

@@ -41,7 +41,7 @@ def _number(parameter: str, column: Any, place: dict[str, int], is_nameless: boo
 
 
 def check_columns(parameter: str, numbers: Sequence[int], columns: Sequence[str] | None, width: int) -> None:
-    """Raise ValueError for columns that contexts of a width do not have."""
+    """Raise ValueError for columns that contexts of the given width do not have."""
     if columns is not None and len(columns) != width:
         raise ValueError(f"columns must have one name per column of contexts, got {len(columns)} for {width}")
     for number in numbers:

@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ContextEncoder:
-    """How users and items become contexts.
+    """An encoder that turns users and items into contexts.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class ContextEncoder:
         For each way to match, by name, the columns that are compared: the feature is 1 where both have the same
         value.
     interactions : tuple of (user column, item column)
-        Columns whose features are multiplied: every feature of the one with every feature of the other.
+        Columns whose features are multiplied: every feature of one column with every feature of the other.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class ContextEncoder:
 
     @property
     def has_items(self) -> bool:
-        """Whether contexts depend on more of an item than its id."""
+        """Whether contexts depend on anything about an item other than its id."""
         return bool(self.items.width or self.matches)
 
     @cached_property
@@ -103,7 +103,7 @@ class ContextEncoder:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], users: Any = None, items: Any = None) -> ContextEncoder:
-        """Return the encoder of which `to_dict` returned the values, given its custom transformers."""
+        """Rebuild an encoder from the values that `to_dict` returned, given its custom transformers."""
         try:
             return cls(
                 load_encoder(values["users"], users, "user_encoder"),
@@ -121,7 +121,7 @@ def encoder_in(metadata: Mapping[str, Any]) -> ContextEncoder | None:
         return None
     if "users" in metadata["encoder"]:
         return ContextEncoder.from_dict(metadata["encoder"])
-    # The form of 0.1.0, with the encoder of arms beside that of users.
+    # The format of 0.1.0, which stores the encoder of arms next to that of users.
     items = metadata.get("catalogue", {"columns": [], "words": {}, "matches": []})
     matches = {str(name): (str(name), f"match:{name}") for name in items["matches"]}
     of_items = TableEncoder.from_dict(items)

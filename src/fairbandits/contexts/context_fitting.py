@@ -1,4 +1,4 @@
-"""The encoder of users and items that suits two tables."""
+"""Fitting the encoder of users and items to two tables."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def fit_context_encoder(
     user_encoder: Any,
     item_encoder: Any,
 ) -> ContextEncoder:
-    """Return the encoder of users and items that suits two tables.
+    """Fit an encoder of users and items to two tables.
 
     Parameters
     ----------
     users, items : FrameTable
         The tables.
     left_out : sequence of str
-        The columns of users that are no features, unless `features` names them.
+        The columns of users that are not features, unless `features` names them.
     item_id : str or None
         The column with the ids of items.
     features, matches, interactions, categories, user_encoder, item_encoder
-        As `fairbandits.Recommender` takes them; checked here.
+        As for `fairbandits.Recommender`; they are checked here.
     """
     pairs = _as_matches(matches)
     for of_user, of_item in pairs.values():
@@ -70,7 +70,7 @@ def _encoder_of(
 
 
 def as_names(parameter: str, names: Any) -> tuple[str, ...]:
-    """Check a list of names of columns."""
+    """Check a list of column names."""
     is_listed = isinstance(names, Iterable) and not isinstance(names, str)
     if not is_listed or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{parameter} must be a list of names of columns, got {names!r}")

@@ -27,7 +27,8 @@ def correlated_columns(
     Returns
     -------
     tuple
-        The names of the columns, or their numbers if they have none, as `NaiveLinUCB` takes them as `drop`.
+        The names of the columns, or their numbers if they have none, in the form that the parameter `drop` of
+        `NaiveLinUCB` takes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which items a user may get, in the forms in which people write that down."""
+"""The items that a user may get, read from any of the forms in which they can be given."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from fairbandits.dataframes import as_column, as_frame, index_of
 
 
 def eligible_ids(eligible: Any, ids: Collection[ArmId]) -> list[ArmId]:
-    """Return the eligible items in the given order; those of a set in the order of the catalogue.
+    """Return the eligible items in the given order; the items of a set in the order of the catalogue.
 
     Parameters
     ----------
     eligible : collection of ids, or boolean array or column with an entry for each item
-        What was given. A boolean column of pandas goes by its index, if that has names.
+        The eligible items as given. A boolean column of pandas is matched to the items by its index, unless that
+        is the default index.
     ids : collection of ids
-        The items of the catalogue, which can tell quickly whether it has an item.
+        The items of the catalogue; membership tests must be fast.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def _where_true(flags: list[bool], index: Any, ids: Collection[ArmId]) -> list[A
 
 
 def eligible_per_user(eligible: Any, ids: Collection[ArmId], n_users: int) -> Any:
-    """Return what `Policy.choose_many` takes: a single list of items, or set, holds for all users."""
+    """Return eligible items as `Policy.choose_many` takes them; a single list or set applies to all users."""
     is_matrix = isinstance(eligible, np.ndarray) and eligible.ndim == 2
     if eligible is None or is_matrix or not isinstance(eligible, Collection) or isinstance(eligible, str):
         return eligible

@@ -1,4 +1,4 @@
-"""The items that can be recommended: they come, change and go, and are offered to users."""
+"""The items that can be recommended: they can be added, changed, retired and offered to users."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ItemCatalogue:
 
     def __init__(self, encoder: ContextEncoder) -> None:
         self.encoder = encoder
-        # Per item: the columns and values of its features, and what its users are compared with.
+        # Per item: the columns and values of its features, and the values with which users are compared.
         self._features: dict[ArmId, tuple[NDArray[np.int32], Floats]] = {}
         self._matched: dict[ArmId, tuple[str | None, ...]] = {}
         self._encoded: tuple[Catalogue, Any] | None = None
@@ -90,7 +90,7 @@ class ItemCatalogue:
             self._set(item, features.indices[span].astype(np.int32), features.data[span].copy(), ways[row])
 
     def copy_item(self, item: ArmId, other: ItemCatalogue) -> None:
-        """Add an item, or change it, as it is in another catalogue with the same encoder."""
+        """Copy an item from another catalogue with the same encoder, whether it is new or changed."""
         self._set(item, *other._features[item], other._matched[item])
 
     def _set(self, item: ArmId, columns: Any, values: Floats, matched: tuple[str | None, ...]) -> None:
@@ -117,7 +117,7 @@ class ItemCatalogue:
         eligible : sequence of ids, optional
             The items on offer; all by default.
         groups : sequence of mappings, optional
-            Values of users that are not in `users`, such as their groups. Items are compared with them first.
+            Further values of users, such as their groups. Matches use them in preference to the values in `users`.
         """
         X, matching = self._read(users, groups)
         catalogue, features = self._encode()
@@ -135,7 +135,7 @@ class ItemCatalogue:
         return Offer(offer.arms, as_rows(contexts, None, n_users))
 
     def contexts(self, users: Users, items: Sequence[ArmId]) -> Any:
-        """Return the context of one item for each of many users, as learning from a log needs it."""
+        """Return the context of one item for each of many users, as needed for learning from a log."""
         X, matching = self._read(users)
         catalogue, features = self._encode()
         code = {item: number for number, item in enumerate(dict.fromkeys(items))}
@@ -150,7 +150,7 @@ class ItemCatalogue:
     def _read(
         self, users: Users, groups: Sequence[Mapping[str, Any]] = ()
     ) -> tuple[Any, dict[str, list[str | None]]]:
-        """Return the features of users, and what items are compared with."""
+        """Return the features of users, and the values with which items are compared."""
         ways = {name: of_user for name, (of_user, _) in self.encoder.matches.items()}
         if isinstance(users, FrameTable):
             users.require(ways.values(), "matches")
@@ -166,7 +166,7 @@ class ItemCatalogue:
         }
 
     def _encode(self) -> tuple[Catalogue, Any]:
-        # Lazily, because many items may change between two users.
+        # Encode lazily, because many items may change between two users.
         if self._encoded is None:
             if not self._features:
                 raise ValueError("there are no items to recommend; add some")
@@ -179,7 +179,7 @@ class ItemCatalogue:
         return self._encoded
 
     def encoded(self) -> tuple[Any, dict[str, Sequence[str | None]]]:
-        """Return the features of the items, sparse, and for each way to match the value of every item."""
+        """Return the sparse features of the items and, for each way to match, the value of every item."""
         return self._encode()[1], self._matches()
 
     def _matches(self) -> dict[str, Sequence[str | None]]:
@@ -187,7 +187,7 @@ class ItemCatalogue:
         return dict(zip(self.encoder.matches, ways, strict=True)) if self.encoder.matches else {}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the ids and what users are compared with, as JSON values."""
+        """Return the ids and the values with which users are compared, as JSON values."""
         return {"ids": list(self._features), "matched": [list(each) for each in self._matched.values()]}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -200,7 +200,7 @@ class ItemCatalogue:
         }
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Replace the items by those of which `to_json` and `arrays` returned the parts."""
+        """Replace the items with those that `to_json` and `arrays` returned."""
         starts, columns, values = (arrays[name] for name in ("starts", "columns", "values"))
         if len(starts) != len(plain["ids"]) + 1 or not starts[-1] == len(columns) == len(values):
             raise ValueError("the items do not fit their features")

@@ -1,4 +1,4 @@
-"""Match features: bits at the end of a context that say whether the user's value equals the arm's."""
+"""Match features: bits at the end of a context that indicate whether the user's value equals the arm's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 # The code of a user who matches no arm, and of an arm that no user matches.
 _USER_WITHOUT, _ARM_WITHOUT = -1, -2
-# Reading a feature of a user, and writing it, take as long as so many multiplications.
+# Reading and writing a feature of a user takes as long as this many multiplications.
 _WORK_PER_FEATURE = 30
 # Types of values that need no conversion to labels.
 _LABELS = frozenset({str, int, NoneType})
@@ -63,9 +63,9 @@ class Matches:
     Parameters
     ----------
     values : mapping of str to sequence
-        For each way, by name, the value of every arm; None matches nobody.
+        For each way to match, by name, the value of every arm; None matches no user.
     n_arms : int
-        Number of arms.
+        The number of arms.
     first_column : int
         The column of the first bit.
     """
@@ -93,7 +93,7 @@ class Matches:
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        # Locks cannot be pickled, and the workers of a cluster need pickles.
+        # Locks cannot be pickled, but the workers of a cluster receive pickled catalogues.
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -152,7 +152,7 @@ class Matches:
         return self._add_combination(key) if number is None else number
 
     def _add_combination(self, key: tuple[int, ...]) -> int:
-        """Find the patterns of bits that arms have for a combination of values, and which arm has which."""
+        """Find the patterns of bits that arms have for a combination of values, and the pattern of each arm."""
         with self._lock:
             if key in self._combinations:
                 return self._combinations[key]
@@ -180,7 +180,7 @@ class Matches:
         return _shared_parts(users, combinations, pattern_of, which, self._patterns)
 
     def shared_parts_of_one(self, user: Floats, combination: int) -> SharedParts:
-        """Return the shared parts of one user's contexts; all that does not depend on the features is cached."""
+        """Return the shared parts of one user's contexts; anything independent of the features is cached."""
         columns, values, is_usable = _shared_parts_of_one(user, combination, *self._patterns)
         cached = self._cached.get((combination, columns.size))
         if cached is None:
@@ -209,7 +209,7 @@ def _value(name: str, value: Any) -> Any:
 def _shared_parts(
     users: Floats, combinations: Ints, pattern_of: Ints, which: Ints, patterns: _Patterns
 ) -> SharedParts:
-    """Find where the parts of each user begin, then write them, both in several threads where there are many."""
+    """Find where the parts of each user begin, then write them; use several threads if there are many."""
     n_users, work = len(users), _WORK_PER_FEATURE * users.size
     found, sizes = np.zeros((n_users, 4), np.int64), np.empty(n_users, np.int64)
     found[:, PATTERN] = pattern_of

@@ -25,9 +25,9 @@ class NamedMatrix:
     names : tuple of str
         The names of its columns.
     values : array of shape (n_rows, n_columns), or (n_users, n_rows, n_columns)
-        Its numbers, NaN where one is missing.
+        The numbers, with NaN where one is missing.
     arms : tuple of ids, or None
-        The ids in its index; None for a default index, or a library without one.
+        The ids in the index; None for a default index, or for a library without indexes.
     """
 
     names: tuple[str, ...]
@@ -47,12 +47,12 @@ class NamedMatrix:
 
 
 def as_named_matrix(frame: Any, name: str, *, is_indexed: bool = True) -> NamedMatrix | None:
-    """Return a data frame as numbers; None if this is no data frame.
+    """Return a data frame as numbers; None if the value is not a data frame.
 
     Parameters
     ----------
     frame : any
-        What was given.
+        The value to read.
     name : str
         The name of the parameter, for errors.
     is_indexed : bool
@@ -65,7 +65,7 @@ def as_named_matrix(frame: Any, name: str, *, is_indexed: bool = True) -> NamedM
 
 
 def stack_frames(frames: Sequence[Any]) -> NamedMatrix | None:
-    """Return the frames of many users, which must have the same columns and index; None if they are no frames."""
+    """Return the frames of many users, which must have the same columns and index; None if they are not frames."""
     matrices = [as_named_matrix(frame, "contexts") for frame in frames]
     found = [matrix for matrix in matrices if matrix is not None]
     if not found:
@@ -120,7 +120,7 @@ def _arms(frame: Any, name: str) -> tuple[ArmId, ...] | None:
 def _floats(frame: Any, name: str) -> Floats:
     """Return the numbers of a frame."""
     dtypes = getattr(frame, "dtypes", None)
-    # The values of a categorical column of pandas may be integers, which are no numbers but categories.
+    # The values of a categorical column of pandas may be integers, which are categories rather than numbers.
     if dtypes is not None and "category" not in {str(each) for each in dtypes}:
         values = frame.to_numpy()
         if values.dtype.kind in "biuf":

@@ -19,14 +19,14 @@ from fairbandits.views.text import counted
 class Offer:
     """The arms that a `Catalogue` offers to one user or to many, with their contexts.
 
-    It replaces a matrix of contexts: `policy.choose(offer, group)`, `policy.choose_many(offer, groups)`.
+    An offer replaces a matrix of contexts: `policy.choose(offer, group)`, `policy.choose_many(offer, groups)`.
 
     Attributes
     ----------
     arms : sequence of ids
         The arms on offer, the same for all users.
     rows : Rows
-        Their contexts.
+        The contexts of these arms.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Offer:
         return self.rows.n_users * self.rows.n_arms, self.rows.width
 
     def select(self, places: NDArray[np.int64]) -> Offer:
-        """Return the offer of some of the arms to the same users, given the places of these arms."""
+        """Return an offer of some of the arms, given by their places, to the same users."""
         arms = tuple([self.arms[place] for place in places.tolist()])
         return Offer(arms, self.rows.select(np.arange(self.rows.n_users), places))
 

@@ -1,4 +1,4 @@
-"""Encoding of tables, of users or of items, as numbers: one encoder for each column."""
+"""Encoding of tables of users or items as numbers, with one encoder for each column."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fairbandits.contexts.column_encoders import (
 if TYPE_CHECKING:
     from fairbandits.contexts.tables import FrameTable
 
-# From this number of rows on, it is faster to encode them column by column.
+# From this number of rows on, encoding column by column is faster.
 _MANY_ROWS = 8
 # The most columns that an error lists.
 _SHOWN = 8
@@ -34,7 +34,7 @@ Features: TypeAlias = "csr_array[Any] | Floats"  # a string: csr_array cannot be
 
 @dataclass(frozen=True)
 class TableEncoder:
-    """An encoder of the rows of a table, column by column; `fairbandits.contexts.fit_encoder` finds one.
+    """An encoder of the rows of a table, column by column; `fairbandits.contexts.fit_encoder` fits one.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class TableEncoder:
         return csr_array((entry[is_known], at[is_known], indptr), shape=(n_rows, self.width))
 
     def encode_table(self, table: FrameTable) -> Features:
-        """Encode a data frame that has all columns of the encoder; others are ignored."""
+        """Encode a data frame that has all columns of the encoder; other columns are ignored."""
         columns = {each.name: table.read(each.name, each.kind) for each, _ in self.used}
         return self.encode_columns(len(table), columns)
 
@@ -158,7 +158,7 @@ class TableEncoder:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the encoder of which `to_dict` returned the values."""
+        """Rebuild an encoder from the values that `to_dict` returned."""
         try:
             if "words" in values:
                 return cls._from_first_form(values)
@@ -168,7 +168,7 @@ class TableEncoder:
 
     @classmethod
     def _from_first_form(cls, values: Mapping[str, Any]) -> Self:
-        """Return the encoder of a file of 0.1.0: numbers as they are, a constant only without columns."""
+        """Return the encoder of a 0.1.0 file: unscaled numbers, and a constant only without columns."""
         words = values["words"]
         encoders = [
             CategoryEncoder(name, tuple(map(str, words[name]))) if name in words else NumberEncoder(name)

@@ -1,4 +1,4 @@
-"""What an encoder needs to know of a table, such as ranges and categories. Statistics of parts add up."""
+"""The statistics of a table that an encoder needs, such as ranges and categories; those of parts can be merged."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from fairbandits.contexts.column_encoders import (
 )
 from fairbandits.contexts.table_encoder import TableEncoder
 
-# Beyond this many categories the rarest share one feature: a feature needs rows to learn from.
+# Beyond this many categories, the rarest share one feature, because a feature needs enough rows to learn from.
 MAX_CATEGORIES = 50
-# From this many rows on, a text that is different in each of them is a name and not a category.
+# From this many rows on, text that differs in every row is a name rather than a category.
 _MANY_ROWS = 10
 
 
 @dataclass
 class NumberStatistics:
-    """The range, the sum and the gaps of a column of numbers, or of dates in seconds."""
+    """The range, the sum and the missing values of a column of numbers, or of dates in seconds."""
 
     is_date: bool = False
     low: float = math.inf
@@ -63,10 +63,10 @@ class NumberStatistics:
         )
 
     def encoder(self, name: str) -> ColumnEncoder:
-        """Return an encoder that scales the range to 0..1 and fills gaps with the mean."""
+        """Return an encoder that scales the range to 0..1 and replaces missing values by the mean."""
         if not self.count:
             return CategoryEncoder(name, ())
-        # Rounded, so that it does not depend on how a table was split.
+        # Rounded, so that the mean does not depend on how a table was split.
         mean = float(f"{self.total / self.count:.9g}")
         kind = DateEncoder if self.is_date else NumberEncoder
         return kind(name, self.low, self.high, mean, self.missing > 0)
@@ -74,7 +74,7 @@ class NumberStatistics:
 
 @dataclass
 class CategoryStatistics:
-    """How often each category of a column occurs."""
+    """The number of occurrences of each category of a column."""
 
     counts: Counter[str] = field(default_factory=Counter)
     missing: int = 0
@@ -94,7 +94,7 @@ class CategoryStatistics:
         return CategoryStatistics(self.counts + other.counts, self.missing + other.missing)
 
     def encoder(self, name: str) -> ColumnEncoder:
-        """Return an encoder of the most frequent categories; of none for names, which differ in each row."""
+        """Return an encoder of the most frequent categories; of none for names, which differ in every row."""
         n_rows, n_distinct = self.counts.total(), len(self.counts)
         if not n_distinct or (n_distinct == n_rows >= _MANY_ROWS):
             return CategoryEncoder(name, ())
@@ -145,6 +145,6 @@ class TableStatistics:
         return TableStatistics(merged)
 
     def encoder(self, *, has_constant: bool = True) -> TableEncoder:
-        """Return the encoder that suits the table; columns of gaps and columns of names have no features."""
+        """Return an encoder fitted to the table; columns without values and columns of names have no features."""
         found = [statistics.encoder(name) for name, statistics in self.columns.items()]
         return TableEncoder(tuple(found), has_constant)

@@ -28,7 +28,7 @@ class FrameTable:
     frame : data frame
         Of pandas, polars or any other library that narwhals reads.
     what : str
-        What it is, for errors: "users" or "items".
+        What the table contains, for error messages: "users" or "items".
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class FrameTable:
         return len(self._frame)
 
     def require(self, columns: Iterable[str], parameter: str) -> None:
-        """Raise ValueError unless the table has all of some columns."""
+        """Raise ValueError unless the table has all the given columns."""
         for column in columns:
             if column not in self.columns:
                 raise ValueError(
@@ -82,7 +82,7 @@ class FrameTable:
             return CATEGORY
         if dtype in (nw.Date, nw.Datetime):
             return DATE
-        # Python objects, such as text with gaps, or a row of pandas that was turned into a frame.
+        # Python objects, such as text with missing values, or a row of pandas that was turned into a frame.
         types = {type(value) for value in self._frame[column].to_list() if not is_missing(value)}
         if types <= {str}:
             return CATEGORY
@@ -96,7 +96,7 @@ class FrameTable:
         )
 
     def read(self, column: str, kind: str) -> RawColumn:
-        """Read a column: categories as codes, numbers and dates in seconds as floats, NaN for gaps."""
+        """Read a column: categories as codes, numbers and dates in seconds as floats, NaN for missing values."""
         if column not in self.columns:
             raise ValueError(
                 f"{self._what} must have the column {column!r}, as when the encoder was fitted, got "
@@ -121,14 +121,14 @@ class FrameTable:
         return values
 
     def labels(self, column: str) -> list[str | int | None]:
-        """Return the values of a column as labels: text or integers, None for gaps."""
+        """Return the values of a column as labels: text or integers, None for missing values."""
         return column_labels(self._frame[column].to_native(), f"{self._what}[{column!r}]") or []
 
     def ids(self, column: str | None, defaults: Sequence[str]) -> tuple[tuple[ArmId, ...], str | None]:
-        """Return the ids of the rows and the column they come from: a named one, else the index of pandas."""
+        """Return the ids of the rows, from a named column or the pandas index, and the name of that column."""
         named = next((name for name in defaults if name in self.columns), None)
         index = index_of(self.native) if column is None else None
-        # Rows that were selected keep their numbers as an index, which must not hide a column of ids.
+        # Selected rows keep their old numbers as an index, which must not take precedence over a column of ids.
         if index is not None and (named is None or index.name is not None or index.dtype.kind not in "iu"):
             return as_arms([column_label(value, "index") for value in index.tolist()]), None
         column = column or named
@@ -169,7 +169,7 @@ def _seconds(series: Any) -> Floats:
 
 
 def column_label(value: Any, column: str) -> str | int | None:
-    """Return a value of a column of labels: text, or an integer, which pandas makes a float beside gaps.
+    """Return a label as text or an integer; next to missing values, pandas turns integers into floats.
 
     Examples
     --------
@@ -209,11 +209,11 @@ def as_row(row: Any, what: str) -> Mapping[str, Any]:
 def fit_encoder(
     table: FrameTable, columns: Sequence[str], categories: Iterable[str] = (), *, has_constant: bool = False
 ) -> TableEncoder:
-    """Return the encoder that suits some columns of a table, those in `categories` as categories in any case.
+    """Fit an encoder to some columns of a table; those in `categories` are always encoded as categories.
 
-    Numbers and dates are scaled from their range to 0..1; gaps are filled with the mean and marked. Text becomes
-    one feature per category, rare categories beyond 50 share one. Columns of text that differ in every row are
-    names, and are left out.
+    Numbers and dates are scaled from their range to 0..1; missing values are replaced by the mean and marked. Text
+    becomes one feature per category; beyond 50 categories, the rarest share one feature. Text columns that differ
+    in every row are names, and are left out.
     """
     if not len(table):
         raise ValueError("the table must have at least one row to fit an encoder, got none")

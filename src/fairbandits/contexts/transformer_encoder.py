@@ -17,20 +17,20 @@ from fairbandits.contexts.tables import FrameTable
 class TransformerEncoder:
     """A fitted transformer, such as a ColumnTransformer, that encodes the rows of a data frame.
 
-    It is not saved with a recommender, because only a pickle could hold it: pass it again when loading, which
-    checks that it is the same by its parameters and by what it has learned.
+    The transformer is not saved with a recommender, because only a pickle could hold it. Pass it again when
+    loading: its parameters and its learned state are then compared with those of the original.
 
     Parameters
     ----------
     transformer : object with scikit-learn's `transform` and `get_feature_names_out`
         Fitted on a data frame.
     name : str
-        The parameter that it was given as, for errors.
+        The name of the parameter, for error messages.
 
     Attributes
     ----------
     columns, features : tuple of str
-        The names of the columns that it reads, and of the features that it returns.
+        The names of the columns that the transformer reads, and of the features that it returns.
     """
 
     def __init__(self, transformer: Any, name: str) -> None:
@@ -51,7 +51,7 @@ class TransformerEncoder:
         return len(self.features)
 
     def places(self, column: str) -> Sequence[int]:
-        """Return the number of a feature, by its name; interactions of custom encoders are by feature."""
+        """Return the number of a feature, given its name; with custom encoders, interactions name features."""
         if column not in self.features:
             raise ValueError(f"interactions must name features of {self._name}, got {column!r}")
         return [self.features.index(column)]
@@ -88,7 +88,7 @@ class TransformerEncoder:
 
 
 def load_encoder(values: Mapping[str, Any], transformer: Any, name: str) -> TableEncoder | TransformerEncoder:
-    """Return the encoder of a saved table, given the custom transformer where it had one."""
+    """Return the encoder of a saved table, given its custom transformer if it had one."""
     if "transformer" not in values:
         if transformer is not None:
             raise ValueError(f"{name} must be left out, because the recommender was saved without one")
@@ -102,12 +102,12 @@ def load_encoder(values: Mapping[str, Any], transformer: Any, name: str) -> Tabl
 
 
 def fingerprint(transformer: Any) -> str:
-    """Return a hash of the parameters of a transformer and of what it has learned."""
+    """Return a hash of the parameters and the learned state of a transformer."""
     return hashlib.sha256(repr(_described(transformer)).encode()).hexdigest()
 
 
 def _described(value: Any) -> Any:
-    """Return a value as plain tuples; numbers to nine digits, which are the same on all machines."""
+    """Return a value as plain tuples; numbers are rounded to nine digits, which are the same on all machines."""
     if isinstance(value, float | np.floating):
         return f"{float(value):.9g}"
     if isinstance(value, Mapping):
@@ -118,7 +118,7 @@ def _described(value: Any) -> Any:
         return tuple(_described(entry) for entry in (value.tolist() if isinstance(value, np.ndarray) else value))
     if isinstance(value, slice | range | str | int | bool | type(None) | np.generic):
         return repr(value)
-    # Estimators within estimators; of anything else the type has to do.
+    # Describe estimators within estimators; for any other object, the type must suffice.
     attributes = vars(value) if hasattr(value, "get_params") else {}
     public = {name: entry for name, entry in sorted(attributes.items()) if not name.startswith("_")}
     return (type(value).__name__, _described(public))

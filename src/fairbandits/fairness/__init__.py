@@ -1,4 +1,4 @@
-"""Group rewards as a stream, and the terms that fairness adds to a score. They know groups, and no models."""
+"""Streaming group rewards, and the fairness terms of a score. They depend on groups, not on models."""
 
 from fairbandits.fairness.gaps import Gap, GroupSummary
 from fairbandits.fairness.group_rewards import GroupRewards

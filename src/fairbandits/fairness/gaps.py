@@ -16,7 +16,8 @@ class Gap(float):
     Attributes
     ----------
     low, high : float
-        The confidence interval. It is anytime-valid: it holds at all times at once, however often one looks.
+        The confidence interval. It is anytime-valid: it holds at all times simultaneously, however often you look
+        at it.
     confidence : float
         Its confidence level.
     attribute : str
@@ -71,7 +72,7 @@ class GroupSummary:
     Attributes
     ----------
     attribute, group : str, str or int
-        The attribute, and the group's value of it.
+        The attribute, and its value for the group.
     count : int
         The number of rewards.
     mean, variance : float
@@ -79,7 +80,7 @@ class GroupSummary:
     low, high : float
         The confidence interval of the mean.
     confidence : float
-        Its confidence.
+        The confidence level of the interval.
 
     Examples
     --------
@@ -137,7 +138,7 @@ def widest_gap(found: Sequence[Extremes], span: float, confidence: float) -> Gap
         return no_gap(0.0, 0.0, span, confidence)
     gaps = []
     for best, worst, peers in found:
-        # The true range is at least what the intervals force, and at most what they allow.
+        # The intervals force the true gap to be at least `low`, and allow it to be at most `high`.
         low = max(0.0, max(s.low for s in peers) - min(s.high for s in peers))
         high = max(s.high for s in peers) - min(s.low for s in peers)
         gaps.append(gap_between(best.mean - worst.mean, low, high, best, worst))
@@ -175,7 +176,7 @@ def no_gap(value: float, low: float, high: float, confidence: float) -> Gap:
 
 
 def _divide(part: float, whole: float) -> float:
-    # Two groups that both received nothing are equal.
+    # Two groups that both received nothing count as equal.
     return part / whole if whole > 0.0 else 1.0
 
 

@@ -34,7 +34,7 @@ class GroupRewards:
 
     Gaps come with anytime-valid confidence intervals (`fairbandits.statistics.confidence_sequence`), simultaneous
     over the groups that are compared. Computing an interval takes several times as long as choosing an arm. The
-    attributes below are plain arrays and cost nothing to read, `mean_of` is a lookup in one of them, and
+    attributes below are plain arrays that cost nothing to read, `mean_of` is a lookup in one of them, and
     `gap(confidence=None)` computes no interval. While other threads learn, the entries of the arrays may date from
     different moments.
 
@@ -45,8 +45,8 @@ class GroupRewards:
     arms : ArmIndex, optional
         The mapping from arm ids to numbers, if a policy keeps one; by default a new one.
     lock : SharedLock, optional
-        The lock of the policy that the record belongs to; by default a new one. Threads may add to a record and
-        read it; callers of `record`, `record_slate` and `record_many` must hold the lock.
+        The lock of the policy that the record belongs to; by default a new one. Several threads may add to a
+        record and read it; callers of `record`, `record_slate` and `record_many` must hold the lock.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class GroupRewards:
         The mean reward of each group, its number of rewards, and the sum of their squared deviations from the
         mean, all since the last restart.
     arm_means, arm_counts : arrays of shape (n_groups, n_arms + 1)
-        Means and numbers of rewards by arm; the last column stands for an arm without rewards.
+        The mean and the number of rewards by arm; the last column stands for an arm without rewards.
     attribute_of : array of int, shape (n_groups,)
         The index of the attribute of each group.
 
@@ -93,7 +93,7 @@ class GroupRewards:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._collect()  # copies and pickles turn views of the tables into arrays of their own
+        self._collect()  # copies and pickles turn views of the tables into separate arrays
 
     def _collect(self) -> None:
         """Refresh the references to the arrays of both tables; called whenever these are replaced."""
@@ -123,7 +123,7 @@ class GroupRewards:
     def record_slate(self, reward: float, key: GroupKey, items: Sequence[tuple[int, float]]) -> None:
         """Record the validated rewards that a user received from several arms at once.
 
-        The user's groups count one reward, no matter how many arms there were; each arm counts its own.
+        The user's groups record one reward in total, no matter how many arms there were; each arm records its own.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class GroupRewards:
         key : tuple
             The user's groups.
         items : sequence of (arm, reward)
-            The rewards of the arms, by their numbers; -1 stands for no arm.
+            The reward of each arm, given by its number; -1 stands for no arm.
         """
         self._add_arms(1 + max((arm for arm, _ in items), default=-1))
         for attribute, value in key:
@@ -163,7 +163,7 @@ class GroupRewards:
     def restart(self) -> None:
         """Restart the means of the groups; the rewards of each group by arm are kept.
 
-        Intervals restart as well: each period between two restarts has its own error probability of 5%.
+        Intervals also restart: each period between two restarts has its own error probability of 5%.
         """
         with self._lock:
             self._before = self._before + self.counts
@@ -195,7 +195,7 @@ class GroupRewards:
 
     @property
     def lock(self) -> SharedLock:
-        """The lock to hold while reading several arrays that must be of the same moment."""
+        """The lock to hold while reading several arrays that must reflect the same moment."""
         return self._lock
 
     @property
@@ -233,7 +233,7 @@ class GroupRewards:
         ax : matplotlib axes, optional
             The axes to draw on; by default those of a new figure.
         attribute : str, optional
-            The attribute whose groups to plot; by default all.
+            The attribute whose groups are plotted; by default all attributes.
         confidence : float
             The confidence level of the intervals, which are anytime-valid.
         """
@@ -273,10 +273,10 @@ class GroupRewards:
         Parameters
         ----------
         attribute : str, optional
-            The attribute whose groups to compare; by default the one with the widest gap.
+            The attribute whose groups are compared; by default the one with the widest gap.
         confidence : float or None
-            The confidence level of the interval, which is anytime-valid. None computes no interval, which is much
-            faster; `low`, `high` and `confidence` of the gap are then NaN.
+            The confidence level of the interval, which is anytime-valid. With None, no interval is computed, which
+            is much faster; `low`, `high` and `confidence` of the gap are then NaN.
 
         Examples
         --------
@@ -328,8 +328,8 @@ class GroupRewards:
 
         It is negative if the arm favours the disadvantaged group. The mean of a group that never received the arm
         is taken to be the lowest possible reward, as in the paper; the interval then spans all possible values.
-        The interval covers this arm alone: at 95% confidence, about five of a hundred arms' intervals are
-        expected to be wrong.
+        The interval holds for this arm alone: of the 95% intervals of a hundred arms, about five are expected to
+        miss the true value.
         """
         with self._lock:
             if arm not in self._arms:
@@ -340,7 +340,8 @@ class GroupRewards:
                 return no_gap(0.0, low - high, high - low, confidence)
             best, worst, _ = max(found, key=lambda pair: pair[0].mean - pair[1].mean)
             at = self._arms.rows[arm]
-            # Any two groups of the attribute might be the extremes, so intervals are simultaneous over all.
+            # Any two groups of the attribute might be the extremes, so the intervals are simultaneous over all
+            # groups.
             numbers = self._numbers(best.attribute)
             cells = {number: self._by_arm.cell(number, at) for number in numbers}
             radius = dict(zip(cells, self._radius(list(cells.values()), confidence).tolist(), strict=True))
@@ -380,7 +381,7 @@ class GroupRewards:
             return {"before": self._before, **tables}
 
     def restore(self, names: list[list[Any]], arrays: dict[str, Any]) -> None:
-        """Restore what `to_json` and `arrays` returned."""
+        """Restore the record that `to_json` and `arrays` returned."""
         with self._lock:
             for attribute, value in names:
                 self._claim(attribute, value)
@@ -397,7 +398,7 @@ class GroupRewards:
         return self.reward_range[1] - self.reward_range[0]
 
     def _claim(self, attribute: str, value: GroupValue) -> int:
-        """Return the number of a group; a new group is given one."""
+        """Return the number of a group; a new group gets one."""
         values = self._number.setdefault(attribute, {})
         number = values.get(value)
         if number is None:
@@ -426,8 +427,8 @@ class GroupRewards:
     def _radius(self, cells: Sequence[tuple[float, float, float]], confidence: float) -> Floats:
         """Return the half-widths of simultaneous confidence intervals for several cells.
 
-        The k-th group to appear gets 1 / (k (k + 1)) of the error probability. These shares sum to at most 1, no
-        matter how many groups appear, and no interval changes when another group appears.
+        The k-th group to appear is allotted 1 / (k (k + 1)) of the error probability. These shares sum to at most
+        1, no matter how many groups appear, and no interval changes when another group appears.
         """
         listed = np.array(cells).reshape(-1, 3)
         k = np.arange(1, len(listed) + 1)
@@ -435,7 +436,7 @@ class GroupRewards:
 
 
 def as_range(reward_range: Any, name: str = "reward_range") -> tuple[float, float]:
-    """Validate a range of rewards, and return it as floats."""
+    """Validate a reward range, and return it as floats."""
     try:
         low, high = (float(bound) for bound in reward_range if not isinstance(bound, str))
     except (TypeError, ValueError):

@@ -1,8 +1,8 @@
 """Weights of groups that counteract a gap, computed from the group record alone.
 
-A weight that moves a little in every round, by that round's share in a gap, ends up at the step size times the sum
-of all moves. That sum is the number of rounds times the difference of the means. So no weight has to be stored,
-and weights merge, restart and are saved with the record.
+If a weight moves in every round by the step size times that round's contribution to a gap, it ends up at the step
+size times the sum of all contributions. That sum is the number of rounds times the difference of the means. So no
+weight has to be stored, and the weights are merged, restarted and saved with the record.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ Floats = NDArray[np.float64]
 
 
 def dual_prices(groups: GroupRewards, step: float, tolerance: float, highest: float) -> Floats:
-    """Return what a unit of each group's reward is worth beyond itself: negative for the advantaged group.
+    """Return the extra worth of a unit of each group's reward: negative for the advantaged group.
 
     The constraint of an attribute is that the gap between its groups is at most `tolerance`. Its price is `step *
-    n * (gap - tolerance)`, where n are the rounds of the smaller of the two: dual ascent with a fixed step,
-    projected to [0, highest] when it is read (dual averaging, Nesterov 2009).
+    n * (gap - tolerance)`, where n is the number of rounds of the smaller group. This is dual ascent with a fixed
+    step, in which the price is projected to [0, highest] when it is read (dual averaging, Nesterov 2009).
 
     Parameters
     ----------
     groups : GroupRewards
         The groups' rewards so far; groups without rewards do not count.
     step : float
-        Step size of the price.
+        The step size of the price.
     tolerance : float
         The tolerated gap, in units of reward.
     highest : float
@@ -57,18 +57,18 @@ def dual_prices(groups: GroupRewards, step: float, tolerance: float, highest: fl
 
 
 def hedge_weights(groups: GroupRewards, step: float) -> Floats:
-    """Return a weight for each group, the larger the lower its mean; 1 on average within an attribute.
+    """Return a weight for each group, which is larger for lower means and 1 on average within an attribute.
 
-    Multiplicative weights (Freund and Schapire 1997): `exp(-step * n * mean)`, divided by the average of the
-    groups of the attribute, where n are the rounds of the smallest of them, so that sums over as many rounds are
-    compared.
+    Multiplicative weights (Freund and Schapire 1997): `exp(-step * n * mean)`, divided by the average over the
+    groups of the attribute. Here n is the number of rounds of the smallest of these groups, so that sums over
+    equally many rounds are compared.
 
     Parameters
     ----------
     groups : GroupRewards
         The groups' rewards so far. A group without rewards does not count, and has weight 1.
     step : float
-        Step size of the weights.
+        The step size of the weights.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def hedge_weights(groups: GroupRewards, step: float) -> Floats:
     weights = np.ones(groups.means.size)
     for served in _served(groups):
         means = groups.means[served]
-        # Measured from the lowest mean the largest weight is 1, and no sum is too large for a float.
+        # With means measured from the lowest one, the largest weight is 1, and no sum overflows a float.
         raw = np.exp(-step * groups.counts[served].min() * (means - means.min()) / _span(groups))
         weights[served] = raw / raw.mean()
     return weights
@@ -90,16 +90,16 @@ def hedge_weights(groups: GroupRewards, step: float) -> Floats:
 def welfare_weights(groups: GroupRewards, aversion: float) -> Floats:
     """Return the gradient of the groups' alpha-fair welfare; 1 on average within an attribute.
 
-    The weight of a group of mean reward u is `u^-aversion`, divided by the average over the groups of the
-    attribute. Rewards are measured from the lowest one. To each group's rewards one is added that is the mean of
-    all of them, so that a single reward of 0 does not have an infinite weight.
+    The weight of a group with mean reward u is `u^-aversion`, divided by the average over the groups of the
+    attribute. Rewards are measured from the lowest possible one. One reward, equal to the mean of all rewards, is
+    added to the rewards of each group, so that a single reward of 0 does not lead to an infinite weight.
 
     Parameters
     ----------
     groups : GroupRewards
         The groups' rewards so far. A group without rewards does not count, and has weight 1.
     aversion : float
-        Aversion to inequality: 0 for equal weights, 1 for Nash welfare.
+        The aversion to inequality: 0 for equal weights, 1 for Nash welfare.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def welfare_weights(groups: GroupRewards, aversion: float) -> Floats:
         overall = sums.sum() / counts.sum()
         if overall > 0.0:
             welfare = (sums + overall) / (counts + 1.0)
-            # Relative to the lowest the largest is 1, and no power is too large for a float.
+            # Relative to the lowest welfare, the largest weight is 1, and no power overflows a float.
             raw = (welfare / welfare.min()) ** -aversion
             weights[served] = raw / raw.mean()
     return weights

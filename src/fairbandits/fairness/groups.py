@@ -1,4 +1,4 @@
-"""How a user's group is written."""
+"""Users' groups, in any of the forms in which they can be given."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _RULE = "group must be a string, an integer, or a mapping of attributes to these
 
 
 def as_group(group: Any) -> GroupKey:
-    """Return a group in its canonical form: pairs of attribute and value, without unknown ones (None, NaN).
+    """Return a group in its canonical form: pairs of attribute and value, without unknown values (None, NaN).
 
-    A row of a data frame is a mapping: a pandas Series whose index has the attributes, or a frame of one row.
+    A row of a data frame counts as a mapping: a pandas Series whose index contains the attributes, or a frame with
+    one row.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def as_groups(groups: Any) -> tuple[GroupKey, ...]:
     if {*map(type, groups)} == {str}:
         by_name = {group: as_group(group) for group in {*groups}}
         return tuple(map(by_name.__getitem__, groups))
-    listed = list(groups)  # which keeps them alive: no two have the same id
+    listed = list(groups)  # keeps them alive, so that no two have the same id
     keys = {number: as_group(group) for number, group in {id(group): group for group in listed}.items()}
     return tuple(keys[id(group)] for group in listed)
 
@@ -71,8 +72,8 @@ def as_groups(groups: Any) -> tuple[GroupKey, ...]:
 def group_columns(groups: Any) -> dict[str, list[GroupValue | None]] | None:
     """Return the values of each attribute, from a frame or one of its columns; None if this is a list of groups.
 
-    Each column of a frame is an attribute, and so is a named column alone. The values of a column or array without
-    a name belong to the default attribute.
+    Each column of a frame is an attribute; so is a single named column. The values of a column or array without a
+    name belong to the default attribute.
     """
     if isinstance(groups, AbstractSet):
         raise ValueError(f"groups must have an order, got a {type(groups).__name__}; give a list, one per user")

@@ -1,4 +1,4 @@
-"""Individual fairness: the gap between a user and a twin who differs in the sensitive attribute alone."""
+"""Individual fairness: the gap between a user and a twin who differs only in the sensitive attribute."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairbandits.views.text import counted
 
 Floats = NDArray[np.float64]
 
-# The resolution of quantiles: one part in so many of the range of rewards.
+# The resolution of quantiles: the number of equal steps into which the reward range is divided.
 _STEPS = 1000
 
 
@@ -24,15 +24,15 @@ class IndividualGaps:
     """The gaps between users and their twins, as a stream.
 
     A user's twin is the same user with another value of the sensitive attribute. The gap of a user is the absolute
-    difference of two expected rewards: of the arm that the user gets, and of the arm that the twin would get.
-    Groups can be equal while users are not: what one woman loses another may gain.
+    difference between two expected rewards: the user's from the arm that the user gets, and the twin's from the
+    arm that the twin would get. Groups can be equal although users are not: one woman may gain what another loses.
 
-    Gaps are stored as sums, so that records merge; quantiles are exact to a thousandth of the range.
+    Gaps are stored as sums, so that records can be merged; quantiles are accurate to a thousandth of the range.
 
     Parameters
     ----------
     reward_range : tuple of two floats
-        The lowest and the highest possible reward. Predictions beyond them are clipped.
+        The lowest and the highest possible reward. Predictions outside this range are clipped.
 
     Attributes
     ----------
@@ -60,12 +60,12 @@ class IndividualGaps:
         self._sums = np.zeros(_STEPS)
 
     def add(self, own: Any, twin: Any) -> None:
-        """Record one user, or many: the expected reward of each, and of each one's twin.
+        """Record the expected rewards of one user or many, and those of their twins.
 
         Parameters
         ----------
         own, twin : float or array-like of shape (n_users,)
-            True expected rewards if they are known, or predicted ones.
+            The true expected rewards if they are known, otherwise predicted ones.
         """
         low, high = self.reward_range
         ours, theirs = (np.clip(_as_rewards(name, r), low, high) for name, r in (("own", own), ("twin", twin)))
@@ -102,15 +102,15 @@ class IndividualGaps:
         return no_gap(mean, low, high, confidence)
 
     def quantile(self, share: float) -> float:
-        """Return the gap that this share of the users do not exceed."""
+        """Return the gap that this share of the users does not exceed."""
         if not 0.0 <= share <= 1.0:
             raise ValueError(f"share must be a number from 0 to 1, got {share!r}")
         if not self.count:
             raise ValueError("a quantile needs at least one user, got none; add some first")
-        # Shares such as 0.9 are no binary fractions: 0.9 of 10 users are 9.
+        # Shares such as 0.9 are not exact in binary, but 0.9 of 10 users must be 9.
         nth = max(1.0, np.ceil(share * self.count - 1e-9))
         step = int(np.searchsorted(np.cumsum(self._counts), nth))
-        # The mean of the step: exact where the gaps in it are equal, as those of users without a gap are.
+        # Return the mean gap within the step, which is exact if its gaps are equal, as for users without a gap.
         return float(self._sums[step] / self._counts[step])
 
     def __repr__(self) -> str:

@@ -1,9 +1,9 @@
 """Fairness metrics of finished runs, from arrays with one entry per round.
 
 Losses, regrets, gaps and mean rewards are computed from the true mean rewards of the chosen arms (`expected`),
-without the noise that a policy saw. The same functions of the rewards that were seen are estimates of these.
+without the noise that a policy saw. Applied to the observed rewards, the same functions estimate these quantities.
 
-In `group`, None marks a user of unknown group, who counts for no group.
+In `group`, None marks a user of unknown group, who is not counted in any group.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ MIN_SHARE = 1 / 80
 def assessed_groups(rounds: Mapping[Name, float]) -> list[Name]:
     """Return the groups of an attribute that have enough rounds to be assessed.
 
-    A group needs 1/80 of the rounds of all groups; of more than 40 groups, half of what an average group has.
+    A group needs 1/80 of the rounds of all groups; with more than 40 groups, it needs half of an average group's
+    rounds.
 
     Examples
     --------
@@ -36,7 +37,7 @@ def assessed_groups(rounds: Mapping[Name, float]) -> list[Name]:
 
 
 def utility_loss(best: Floats, expected: Floats) -> float:
-    """Return the mean shortfall of the chosen arm's expected reward from that of the best arm of each round.
+    """Return the mean shortfall of the chosen arm's expected reward from that of the best arm in each round.
 
     Examples
     --------
@@ -73,7 +74,7 @@ def group_rounds(group: NDArray[Any] | Sequence[Any]) -> dict[Any, int]:
 
 
 def _factorise(group: NDArray[Any] | Sequence[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    """Return the names of the groups, sorted, and the number of each round's group; -1 for an unknown one."""
+    """Return the sorted names of the groups, and the number of each round's group; -1 for an unknown group."""
     values = group.tolist() if isinstance(group, np.ndarray) else list(group)
     names = sorted({name for name in values if name is not None}, key=str)
     number = {name: index for index, name in enumerate(names)}
@@ -102,7 +103,7 @@ def reward_gap(reward: Floats, group: NDArray[Any] | Sequence[Any]) -> float:
 def worst_off_reward(reward: Floats, group: NDArray[Any] | Sequence[Any]) -> float:
     """Return the lowest mean reward of an assessed group; NaN without groups.
 
-    A gap can also close because everybody gets less; this shows it.
+    A gap can also close because all groups receive less; this metric shows it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Counts, means and variances that grow by one reward at a time and add up."""
+"""Counts, means and variances that are updated one reward at a time and can be merged."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Ints = NDArray[np.int64]
 class Moments:
     """A table of running means and squared deviations (Welford): a row per group, a column per arm.
 
-    A cell without rewards has the mean `start`. The last column never takes a reward: column -1, which stands for
-    an arm that is not known, reads it.
+    A cell without rewards has the mean `start`. The last column never receives a reward: it is read as column -1,
+    which stands for an unknown arm.
     """
 
     PARTS = ("count", "mean", "m2")
@@ -53,12 +53,12 @@ class Moments:
         self.count[at] = both
 
     def cell(self, group: int, arm: int) -> tuple[float, float, float]:
-        """Return count, mean and squared deviations of a cell."""
+        """Return the count, the mean and the squared deviations of a cell."""
         at = group, arm
         return float(self.count[at]), float(self.mean[at]), float(self.m2[at])
 
     def row(self, group: int, arms: Ints) -> tuple[Floats, Floats, Floats]:
-        """Return counts, means and squared deviations of a group from some arms."""
+        """Return the counts, means and squared deviations of a group's rewards from some arms."""
         return self.count[group, arms], self.mean[group, arms], self.m2[group, arms]
 
     def clear(self, where: Any) -> None:
@@ -72,7 +72,7 @@ class Moments:
         return {part: getattr(self, part) for part in self.PARTS}
 
     def restore(self, arrays: dict[str, Any], n_groups: int, n_arms: int) -> None:
-        """Restore what `arrays` returned; it must have enough rows and columns."""
+        """Restore the table that `arrays` returned; it must have enough rows and columns."""
         shape = arrays["count"].shape
         for part in self.PARTS:
             if arrays[part].shape != shape or len(shape) != 2 or shape[0] != n_groups or shape[1] <= n_arms:
@@ -81,7 +81,7 @@ class Moments:
 
     @property
     def n_arms(self) -> int:
-        """The number of columns that take rewards."""
+        """The number of columns that receive rewards."""
         n_columns: int = self.count.shape[1]
         return n_columns - 1
 
@@ -101,7 +101,7 @@ class Moments:
 def _add(count: Floats, mean: Floats, m2: Floats, group: int, arm: int, reward: float) -> None:
     count[group, arm] += 1.0
     if count[group, arm] == 1.0:
-        # The first reward is the mean: the value that a cell starts at has no weight.
+        # The first reward becomes the mean: the start value of a cell has no weight.
         mean[group, arm] = reward
         return
     residual = reward - mean[group, arm]
@@ -126,7 +126,7 @@ def add_reward(
     count: Floats, mean: Floats, m2: Floats, arm_count: Floats, arm_mean: Floats, arm_m2: Floats,
     group: int, arm: int, reward: float,
 ) -> None:  # fmt: skip
-    """Add one reward to the totals of a group, and to its cell of an arm unless that is -1."""
+    """Add one reward to the totals of a group, and to its cell for an arm, unless the arm is -1."""
     _add(count, mean, m2, group, ZERO, reward)
     if arm >= 0:
         _add(arm_count, arm_mean, arm_m2, group, arm, reward)

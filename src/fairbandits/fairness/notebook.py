@@ -39,7 +39,7 @@ def groups_html(groups: GroupRewards) -> str:
 
 
 def group_parts(groups: GroupRewards) -> tuple[str, ...]:
-    """Return the table of the groups and the sentence about the gap, for this view and that of a policy."""
+    """Return the table of the groups and the sentence about the gap, for this view and for that of a policy."""
     summaries = _ordered(groups.summaries())
     if not summaries:
         return ("no rewards yet",)
@@ -96,7 +96,7 @@ def _mark_gap(ax: Axes, gap: Gap, rows: Sequence[GroupSummary]) -> None:
     below = len(rows) - 0.25
     for found in pair:
         if found is None:
-            return  # of many groups, those of this attribute are not among the rows
+            return  # with many groups, the rows may not include those of this attribute
         y, mean = found
         ax.vlines(mean, y, below, color=ink(), linewidth=0.7, linestyle=(0, (1, 2)))
     (_, low), (_, high) = (found for found in pair if found is not None)

@@ -11,16 +11,17 @@ from fairbandits.jit import helper, kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Means that are equal on paper differ in their last digits, by the order of the rewards; sign(0) is 0.
+# Means that are equal in theory may differ in their last digits, depending on the order of the rewards; sign(0) is
+# 0.
 _EQUAL = 1e-12
 
 
 def arm_penalty(groups: GroupRewards, arms: Ints) -> Floats:
     """Compute F_a in [-1, 1]: negative for an arm that gave more to the advantaged group.
 
-    With two groups this is `-sign(mean(s+) - mean(s-)) * (mean_a(s+) - mean_a(s-))` of the paper. With more, the
-    group with the highest mean takes the place of s+, and the one with the lowest that of s-; attributes are
-    averaged.
+    With two groups this is `-sign(mean(s+) - mean(s-)) * (mean_a(s+) - mean_a(s-))` of the paper. With more
+    groups, the group with the highest mean takes the place of s+, and the group with the lowest mean that of s-.
+    The result is averaged over attributes.
 
     Parameters
     ----------
@@ -55,10 +56,10 @@ def _penalty(
 
 @helper()
 def _extremes(means: Floats, attribute_of: Ints, attribute: int, lowest: float, equal: float) -> tuple[int, int]:
-    """Find the groups with the highest and the lowest mean; -1 for both where they are equal.
+    """Find the groups with the highest and the lowest mean; -1 for both if they are equal.
 
-    Means are taken literally: a group without rewards has the lowest. An attribute has at least two values, so
-    while a single one has been seen, the other stands for a group without rewards (-1 for the lowest).
+    Means are taken literally: a group without rewards has the lowest mean. An attribute has at least two values;
+    while only one has been seen, -1 stands for the lowest group, which has no rewards.
     """
     best = worst = -1
     n_groups = 0
@@ -86,11 +87,11 @@ def scaled_penalty(penalty: Floats, alpha: float, width: Floats, gamma: float) -
     penalty : array of shape (n_arms,)
         F_a.
     alpha : float
-        Weight of the width.
+        The weight of the width.
     width : array of shape (n_users, n_arms)
         The widths; w_min is the smallest of each user.
     gamma : float
-        Weight of fairness.
+        The weight of fairness.
 
     Examples
     --------

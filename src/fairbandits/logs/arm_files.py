@@ -18,9 +18,9 @@ from fairbandits.logs.label_kinds import settle_label_kinds
 from fairbandits.logs.labels import LabelEncoder
 from fairbandits.logs.sources import open_source
 
-#: The prefix of columns that say which users an arm matches.
+#: The prefix of columns that determine which users an arm matches.
 MATCH = "match:"
-#: The column of ids, unless a log calls it something else.
+#: The name of the column of ids, unless the log uses another name.
 ARM = "arm"
 
 
@@ -57,7 +57,7 @@ class ArmFile:
         ]
 
     def with_labels(self, as_text: Collection[str]) -> ArmFile:
-        """Return the table with its labels settled as text or integers; those of some columns are text."""
+        """Return the table with its labels settled as text or integers; the given columns are settled as text."""
         source, columns = self.source, [self.id_column, *self.matches]
         kinds = settle_label_kinds(source.fragments, source.kinds, columns, as_text)
         return replace(self, source=replace(source, kinds=kinds))
@@ -65,12 +65,12 @@ class ArmFile:
     def batches(
         self, kinds: Mapping[str, str]
     ) -> Iterator[tuple[Location, dict[str, Any], dict[str, list[Any]], int]]:
-        """Read the table: the location of each batch, its columns, its labels by column, its number of rows.
+        """Read the table; yield the location, columns, labels by column and number of rows of each batch.
 
         Parameters
         ----------
         kinds : mapping
-            The columns of features to read, and the kind to read each as.
+            The columns of features to read, and the kind that each is read as.
         """
         encoders = {
             column: LabelEncoder(column, is_text=self.source.kinds[column] != INTEGER)
@@ -88,7 +88,7 @@ class ArmFile:
 
 
 def open_arms(source: Any, id_columns: Sequence[str] = (ARM,)) -> ArmFile:
-    """Open a table of arms, whose column of ids has the first of some names that it finds."""
+    """Open a table of arms; its column of ids is the first of the given names that occurs in it."""
     found = open_source(source)
     if not found.fragments:
         raise LogError(f"{found.name}: has no rows; a table of arms has one row per arm")
@@ -101,7 +101,7 @@ def open_arms(source: Any, id_columns: Sequence[str] = (ARM,)) -> ArmFile:
 def read_arm_rows(
     source: Any, encoded_as: Mapping[str, str], matches: Collection[str]
 ) -> list[dict[str, dict[str, Any] | str | None]]:
-    """Read a table of arms that must have certain columns, row by row.
+    """Read a table of arms with certain required columns, row by row.
 
     Parameters
     ----------
@@ -110,12 +110,12 @@ def read_arm_rows(
     encoded_as : mapping of str to str
         The features, and the kind of encoder of each.
     matches : collection of str
-        What users and arms are compared by.
+        The attributes or features by which users and arms are matched.
 
     Returns
     -------
     list of dict
-        `arm`, the id as text; `features` and `matches` by name, None where a cell is empty.
+        For each arm: `arm`, its id as text; and its `features` and `matches` by name, None where a cell is empty.
     """
     opened = open_arms(source)
     _check_columns(opened, encoded_as, matches)

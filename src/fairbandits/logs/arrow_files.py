@@ -65,7 +65,7 @@ def open_arrow(name: str, files: Sequence[DataFile], root: Path | None = None) -
 
 
 def _open_file(file: DataFile, first_row: int, partition: PartitionValues) -> tuple[Any, ArrowFragment]:
-    """Return the schema and the rows of a file, counted by record batch, since the footer does not have counts."""
+    """Return the schema and the rows of a file, counted by record batch, since the footer contains no counts."""
     with _reader(file) as reader:
         schema = reader.schema
     with _reader(file, schema.names[:1]) as reader:
@@ -75,7 +75,7 @@ def _open_file(file: DataFile, first_row: int, partition: PartitionValues) -> tu
 
 @contextmanager
 def _reader(file: DataFile, columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """Open a file, to read some columns or all of them."""
+    """Open a file for reading some or all of its columns."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
     from pyarrow import ipc  # noqa: PLC0415
 
@@ -87,7 +87,7 @@ def _reader(file: DataFile, columns: Sequence[str] | None = None) -> Iterator[An
                     raise LogError(
                         f"{file.name}: column {missing[0]!r} is missing, but other files of the log have it"
                     )
-                # Without any column Arrow would read them all.
+                # If no column is requested, Arrow would read all of them.
                 wanted = [reader.schema.names.index(column) for column in columns] or [0]
                 reader = ipc.open_file(opened, options=ipc.IpcReadOptions(included_fields=wanted))
             yield reader
@@ -96,7 +96,7 @@ def _reader(file: DataFile, columns: Sequence[str] | None = None) -> Iterator[An
 
 
 def _batch(reader: Any, number: int, file: str, row: int) -> Any:
-    """Return a record batch, validated, since Arrow trusts the offsets that a file contains."""
+    """Return a record batch after validating it, since Arrow trusts the offsets in a file."""
     import pyarrow as pa  # noqa: PLC0415
 
     try:

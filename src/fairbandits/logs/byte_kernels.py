@@ -13,9 +13,10 @@ Bytes = NDArray[np.uint8]
 Keys = NDArray[np.uint64]
 Offsets = NDArray[np.int64]
 
-#: The delimiter of files in which every line is a row, and quotes mean nothing.
+#: The delimiter for files in which every line is a row and quotes have no special meaning.
 NO_DELIMITER = 0
-#: Forms of cells: integers of 64 bits without a sign or a zero in front, also such as 2.0, and anything else.
+#: Forms of cells: 64-bit integers without a leading plus or zero; the same, including forms such as 2.0; and any
+#: other text.
 INTEGERS, WITH_POINT, OTHER_TEXT = np.int8(0), np.int8(1), np.int8(2)
 _POINT = ord(".")
 _QUOTE, _NEWLINE, _RETURN, _MINUS, _ZERO, _NINE = (ord(letter) for letter in '"\n\r-09')
@@ -29,10 +30,10 @@ _MAX_SIGNED = np.uint64(2**63 - 1)
 
 @kernel()
 def scan_rows(block: Bytes, delimiter: int, max_rows: int) -> tuple[int, int]:
-    """Scan at most `max_rows` rows: return where the last whole row ends, and how many there are.
+    """Scan at most `max_rows` rows; return the end of the last complete row, and the number of complete rows.
 
     Empty lines are not rows. A quote opens a quoted cell only at the start of a cell; two quotes within quotes are
-    an escaped one.
+    an escaped quote.
     """
     end, n_rows, i = 0, 0, 0
     in_quotes, at_cell_start = False, delimiter != NO_DELIMITER
@@ -57,9 +58,9 @@ def scan_rows(block: Bytes, delimiter: int, max_rows: int) -> tuple[int, int]:
 
 @kernel()
 def classify_cells(block: Bytes, delimiter: int, na: Bytes, na_ends: Offsets, form: NDArray[np.int8]) -> None:
-    """Update the form of each column by the cells of a block, from `INTEGERS` to `WITH_POINT` to `OTHER_TEXT`.
+    """Update the form of each column with the cells of a block, from `INTEGERS` to `WITH_POINT` to `OTHER_TEXT`.
 
-    Empty cells and the tokens `na` do not count.
+    Empty cells and the tokens in `na` are ignored.
     """
     i, column = 0, 0
     while i < block.size:
@@ -76,7 +77,7 @@ def classify_cells(block: Bytes, delimiter: int, na: Bytes, na_ends: Offsets, fo
             i += 1
         end = i
         while i < block.size and block[i] != delimiter and block[i] != _NEWLINE:
-            i += 1  # after the closing quote
+            i += 1  # skip the closing quote
         if not is_quoted and end > start and block[end - 1] == _RETURN:
             end -= 1
         is_open = column < form.size and form[column] != OTHER_TEXT and end > start
@@ -97,7 +98,7 @@ def integer_keys(values: Keys) -> Keys:
 
 @kernel()
 def bytes_keys(ends: Offsets, data: Bytes) -> Keys:
-    """Return the keys of texts, given where each one begins and ends; 0 for empty ones."""
+    """Return the keys of texts, given the offsets at which each begins and ends, or 0 for empty texts."""
     keys = np.empty(ends.size - 1, np.uint64)
     for i in range(keys.size):
         start, end = ends[i], ends[i + 1]

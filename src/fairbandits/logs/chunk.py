@@ -41,11 +41,11 @@ class Chunk:
     user : array of uint64 or None
         A key of the user's id (see `id_keys.py`); 0 where it is unknown.
     decision : array of uint64 or None
-        The same for the id of the decision, if its column was requested by name.
+        A key of the decision's id, as for users, if its column was requested by name.
     position : array of int or None
         The position of the arm in its slate, if its column was requested by name.
     given : mapping of str to Categorical or array of float
-        The factors that comparisons are adjusted for: text as codes, numbers as floats, NaN where unknown.
+        The factors for which comparisons are adjusted: text as codes, numbers as floats, NaN where unknown.
     columns : mapping of str to array
         The columns that were requested unchanged: numbers as numbers, text as objects, NaN or None where missing.
     location : Location

@@ -1,13 +1,13 @@
-"""Kinds of columns: what a column holds, whatever type its storage format gives it."""
+"""Kinds of columns: the content of a column, regardless of its type in the storage format."""
 
 from __future__ import annotations
 
 from typing import Any
 
 TEXT, INTEGER, NUMBER, BOOLEAN, TIME = "text", "integer", "number", "boolean", "time"
-#: A type that no role can use, and a column without any value.
+#: The kind for types that no role can use, and the kind of a column without any values.
 OTHER, NULL = "other", "null"
-#: An id, of which only a key is needed (`id_keys.py`): read as it is stored, and from text files as text.
+#: An id, of which only a key is needed (`id_keys.py`). It is read as it is stored, and from text files as text.
 #: Ids seldom repeat, so they are not dictionary-encoded.
 ID = "id"
 

@@ -22,7 +22,7 @@ class CsvFormat:
     separator : str
         The delimiter.
     na : tuple of str
-        Cells that are missing values. An empty cell always is one.
+        Cells that stand for missing values. An empty cell is always a missing value.
     """
 
     separator: str = ","
@@ -56,11 +56,11 @@ class CsvFormat:
         kinds = {
             column: kind_of(kind) for column, kind in zip(table.column_names, table.schema.types, strict=True)
         }
-        # Types that only Arrow's inference knows, such as times of day, are text to us.
+        # Types that only Arrow's inference knows, such as times of day, are treated as text.
         return {column: TEXT if kind == OTHER else kind for column, kind in kinds.items()}
 
     def parse(self, block: Block, columns: Sequence[str], kinds: Mapping[str, str], location: Location) -> Any:
-        """Parse the requested columns of a block; text comes dictionary-encoded."""
+        """Parse the requested columns of a block; text is returned dictionary-encoded."""
         import pyarrow as pa  # noqa: PLC0415
 
         text = pa.dictionary(pa.int32(), pa.string())
@@ -74,7 +74,7 @@ class CsvFormat:
             ID: pa.string(),
         }
         try:
-            # Arrow reads all columns if none is requested, as when partitions provide all of them.
+            # Arrow reads all columns if none is requested, which is the case if partitions provide all of them.
             wanted = [*kinds] or columns[:1]
             table = self._read(block, columns, {name: arrow_types[kind] for name, kind in kinds.items()}, wanted)
         except pa.ArrowInvalid as error:
@@ -88,7 +88,7 @@ class CsvFormat:
             as_arrow_stream(block),
             arrow_csv.ReadOptions(column_names=list(columns), block_size=len(block) + 1),
             arrow_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
-            # Arrow's own list of missing values is not used: NA may be Namibia, and NaN is a mistake.
+            # Arrow's own list of missing values is not used: NA may stand for Namibia, and NaN is an error.
             arrow_csv.ConvertOptions(
                 column_types=types,
                 include_columns=list(wanted),
@@ -127,10 +127,10 @@ def decode(block: Block, location: Location) -> str:
 
 
 def _broken_rule(cell: str, kind: str) -> tuple[str, str] | None:
-    """Return what a cell should have been and the remedy; None if it is valid."""
+    """Return the rule that a cell violates and the remedy, or None if the cell is valid."""
     if not cell:
         return None
-    # Python also accepts 1_000 and the digits of all scripts as numbers, Arrow does not.
+    # Unlike Arrow, Python also accepts 1_000 and the digits of all scripts as numbers.
     is_plain = cell.isascii() and "_" not in cell
     if kind == NUMBER and not (is_plain and _converts(float, cell)):
         return "a number", "; leave it empty if it is unknown"

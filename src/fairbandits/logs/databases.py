@@ -1,4 +1,4 @@
-"""Logs in databases: a query through SQLAlchemy, or of a DuckDB file."""
+"""Logs in databases: queries through SQLAlchemy, or of a DuckDB file."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fairbandits.logs.errors import LogError
 from fairbandits.logs.formats import DataFile, data_file
 from fairbandits.logs.spooling import Spool, check_has_rows, spool_columns
 
-# Rows fetched at a time: each is a Python object until it is copied.
+# The number of rows fetched at a time: each row is a Python object until it is copied.
 _ROWS = 20_000
 _TABLE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 def spool_sql(address: str, query: str | None) -> tuple[str, Spool, list[DataFile]]:
-    """Copy the result of a query, fetched through a server-side cursor where the database has them.
+    """Copy the result of a query, which is fetched through a server-side cursor if the database supports it.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def spool_sql(address: str, query: str | None) -> tuple[str, Spool, list[DataFil
     Returns
     -------
     name : str
-        The name of the log, without user and password.
+        The name of the log, without user name and password.
     spool : Spool
         The temporary folder.
     files : list of DataFile
@@ -69,7 +69,7 @@ def spool_sql(address: str, query: str | None) -> tuple[str, Spool, list[DataFil
             f"{name}: the database driver {error.name!r} is not installed; install it with pip"
         ) from None
     except (sql.exc.SQLAlchemyError, OSError) as error:
-        # Only the driver's own message: SQLAlchemy's repeats the statement, and adds a link.
+        # Only the driver's own message is shown, because SQLAlchemy's repeats the statement and adds a link.
         raise LogError(
             f"{name}: query failed ({_without_secrets(url, getattr(error, 'orig', None) or error)})"
         ) from None
@@ -78,7 +78,7 @@ def spool_sql(address: str, query: str | None) -> tuple[str, Spool, list[DataFil
 
 
 def spool_duckdb(path: Path, query: str | None) -> tuple[Spool, list[DataFile]]:
-    """Copy the result of a query of a DuckDB file, which is opened for reading only."""
+    """Copy the result of a query of a DuckDB file, which is opened read-only."""
     try:
         import duckdb  # noqa: PLC0415 - an extra
     except ImportError:
@@ -115,7 +115,7 @@ def _blocks(name: str, result: Any) -> Iterator[dict[str, list[Any]]]:
 
 
 def _shown(url: Any) -> str:
-    """Return a database's address without user, password and options, any of which may be secret."""
+    """Return a database's address without user name, password and options, any of which may be secret."""
     shown = type(url).create(url.drivername, host=url.host, port=url.port, database=url.database)
     return str(shown.render_as_string())
 

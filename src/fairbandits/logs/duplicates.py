@@ -1,4 +1,4 @@
-"""Rows that repeat a decision, as logs have them that were delivered or joined twice."""
+"""Rows that repeat a decision, which occur in logs that were delivered or joined twice."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _EMPTY = np.uint64(0)
 
 
 def find_duplicates(fragments: Sequence[LogFragment], roles: Roles, name: str) -> Rows:
-    """Return the numbers of the rows whose decision and arm an earlier row has, in order.
+    """Return the numbers of the rows that have the same decision and arm as an earlier row, in order.
 
-    A slate has several rows with the same decision and different arms; these are no duplicates, and neither are
-    rows without a decision. If the ids are increasing integers there is nothing to find. Otherwise two columns are
-    read once, and the memory is that of a hash set of 64-bit keys: 9.4 to 19 bytes per row, and half as much again
-    while it grows if the number of rows is not known before.
+    A slate has several rows with the same decision and different arms; these are not duplicates, and neither are
+    rows without a decision. If the ids are increasing integers, there is nothing to find. Otherwise two columns
+    are read once, and memory is needed for a hash set of 64-bit keys: 9.4 to 19 bytes per row, and half as much
+    again while the set grows, if the number of rows is not known in advance.
     """
     decision, arm = roles.decision, roles.arm
     if decision is None:
@@ -57,7 +57,7 @@ def find_duplicates(fragments: Sequence[LogFragment], roles: Roles, name: str) -
 
 
 def _is_increasing(fragments: Sequence[LogFragment], decision: str) -> bool:
-    """Return whether ids are integers that increase from row to row, as a database numbers them."""
+    """Return whether ids are integers that increase from row to row, like those that a database assigns."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     last: NDArray[Any] | None = None
@@ -75,7 +75,7 @@ def _is_increasing(fragments: Sequence[LogFragment], decision: str) -> bool:
 
 
 def _combine(decisions: Keys, arms: Keys) -> Keys:
-    """Return the keys of pairs; 0 without a decision."""
+    """Return the keys of pairs, or 0 where there is no decision."""
     keys = decisions + arms * _STEP
     keys[keys == _EMPTY] = 1
     keys[decisions == _EMPTY] = _EMPTY
@@ -84,7 +84,7 @@ def _combine(decisions: Keys, arms: Keys) -> Keys:
 
 @kernel()
 def _insert(slots: Keys, keys: Keys, is_repeated: NDArray[np.bool_]) -> int:
-    """Insert keys into a hash set; return the number of new ones, and mark the others."""
+    """Insert keys into a hash set; return the number of new keys, and mark the repeated ones."""
     mask = slots.size - 1
     n_new = 0
     for i in range(keys.size):
@@ -104,5 +104,5 @@ def _insert(slots: Keys, keys: Keys, is_repeated: NDArray[np.bool_]) -> int:
 
 def _grow(slots: Keys) -> Keys:
     larger = np.zeros(2 * slots.size, np.uint64)
-    _insert(larger, slots, np.zeros(1, np.bool_))  # all different, so none is marked
+    _insert(larger, slots, np.zeros(1, np.bool_))  # all keys are different, so none is marked
     return larger

@@ -20,7 +20,7 @@ class LogError(ValueError):
 
 @dataclass(frozen=True)
 class Location:
-    """Where a batch of rows comes from.
+    """The location from which a batch of rows was read.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Location:
     row : int
         The number of the first row within the file, from 0.
     rows : array of int, optional
-        The rows of the batch that are left, counted from its first; by default all of them.
+        The remaining rows of the batch, counted from its first row; by default all of them.
     """
 
     file: str
@@ -63,7 +63,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 
 def after_hint(hint: str, remedy: str) -> str:
-    """Return a hint and a remedy; the remedy begins a sentence only after a hint.
+    """Join a hint and a remedy; the remedy is capitalised as a new sentence only if there is a hint.
 
     Examples
     --------
@@ -74,13 +74,13 @@ def after_hint(hint: str, remedy: str) -> str:
 
 
 def short_repr(value: Any) -> str:
-    """Return `repr(value)`, cut to 40 characters for use in a message."""
+    """Return `repr(value)`, truncated to 40 characters for use in a message."""
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def damaged(file: str, what: str, error: Exception, row: int | None = None) -> LogError:
-    """Return the error for a file that is not what its name promises, or cannot be read from a row on."""
+    """Return the error for a file that does not have the promised format, or cannot be read beyond some row."""
     if isinstance(error, FileNotFoundError):
         return LogError(f"{file}: no such file")
     where = file if row is None else f"{file}, from row {row + 1:,} on"

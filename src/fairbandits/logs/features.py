@@ -1,4 +1,4 @@
-"""Columns of a log as the users' features."""
+"""Columns of a log as features of users."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from fairbandits.logs.validation import as_floats, as_times
 
 Floats = NDArray[np.float64]
 
-# How columns of a log are encoded, by their kind; all others are numbers.
+# The encoding of the columns of a log, by kind; columns of all other kinds are encoded as numbers.
 _ENCODED_AS = {TEXT: CATEGORY, NULL: CATEGORY, TIME: DATE}
-# How columns are read for it; numbers as `number_kind` has them.
+# The kind that columns are read as, for each encoding; for numbers, `number_kind` determines it.
 _READ_AS = {CATEGORY: TEXT, DATE: TIME}
 
 
 class ColumnReader:
-    """Reads columns of features from batches, and keeps the codes of categories consistent between them.
+    """Reads columns of features from batches, and keeps the codes of categories consistent between batches.
 
     Parameters
     ----------
     encoded_as : mapping of str to str
-        The columns to read, and how each is encoded.
+        The columns to read, and the encoding of each.
     kinds : mapping
         The kinds of all columns.
 
     Attributes
     ----------
     kinds : dict
-        The columns to request from a fragment, and the kind to read each as.
+        The columns to request from a fragment, and the kind that each is read as.
     """
 
     def __init__(self, encoded_as: Mapping[str, str], kinds: Mapping[str, str]) -> None:
@@ -53,7 +53,7 @@ class ColumnReader:
         }
 
     def read(self, columns: Mapping[str, Any], location: Location) -> dict[str, RawColumn]:
-        """Return the columns of a batch: categories as codes, numbers and dates in seconds as floats."""
+        """Return the columns of a batch: categories as codes, numbers and dates (in seconds) as floats."""
         found: dict[str, RawColumn] = {}
         for name, kind in self._encoded_as.items():
             if kind == CATEGORY:
@@ -78,7 +78,7 @@ class FeatureReader:
     Attributes
     ----------
     kinds : dict
-        The columns to request from a fragment, and the kind to read each as.
+        The columns to request from a fragment, and the kind that each is read as.
     """
 
     def __init__(self, encoder: TableEncoder, kinds: Mapping[str, str]) -> None:
@@ -97,7 +97,7 @@ class FeatureReader:
 def survey_features(
     fragments: Sequence[LogFragment], columns: Sequence[str], kinds: Mapping[str, str]
 ) -> TableStatistics:
-    """Read some columns of all fragments, and return what an encoder needs to know of them."""
+    """Read some columns of all fragments, and return the statistics that an encoder needs."""
     for column in columns:
         if kinds[column] == OTHER:
             location = Location(fragments[0].file)
@@ -113,9 +113,9 @@ def survey_features(
 
 
 def plain_encoder(statistics: TableStatistics) -> TableEncoder:
-    """Return the encoder for models from elsewhere: numbers as they are, dates in seconds, all categories.
+    """Return the encoder for models from other libraries: unscaled numbers, dates in seconds, all categories.
 
-    There is a constant only if there are no columns.
+    A constant is included only if there are no columns.
     """
     found = [_plain_column(name, column) for name, column in statistics.columns.items()]
     return TableEncoder(tuple(found), has_constant=not found)
@@ -136,6 +136,6 @@ def _seconds(times: NDArray[Any]) -> Floats:
 
 
 def number_kind(kind: str) -> str:
-    """Return the kind to read a column of numbers as."""
-    # Booleans count as numbers, but CSV spells them differently.
+    """Return the kind that a column of numbers is read as."""
+    # Booleans count as numbers, but are written differently in CSV.
     return kind if kind == BOOLEAN else NUMBER

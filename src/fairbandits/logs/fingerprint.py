@@ -1,4 +1,4 @@
-"""The fingerprint of a log: a hash of its data, by which a report names what it rests on."""
+"""The fingerprint of a log: a hash of its data, by which a report identifies the data on which it is based."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Fingerprint:
     sha256 : str
         The hash, in hexadecimal digits.
     rows : int
-        The number of rows, duplicates included.
+        The number of rows, including duplicates.
 
     Examples
     --------
@@ -47,16 +47,16 @@ class Fingerprint:
 
 
 def hash_rows(fragments: Sequence[LogFragment], kinds: Mapping[str, str], *, is_copy: bool) -> str:
-    """Return the hash of a table: of its files, or of the values of some columns where it has none of its own."""
+    """Return the hash of a table: of its files or, if it has none of its own, of the values of some columns."""
     if is_copy or any(fragment.path is None for fragment in fragments):
         return hash_values(fragments, kinds)
     return hash_files(fragments)
 
 
 def hash_files(fragments: Sequence[LogFragment]) -> str:
-    """Return the SHA-256 of the files of a log, one after the other, as `cat FILES | sha256sum` prints it.
+    """Return the SHA-256 of the files of a log, one after another, as `cat FILES | sha256sum` prints it.
 
-    Before each file of a partitioned dataset come its partition values, since they are data too.
+    In a partitioned dataset, each file is preceded by its partition values, since they are data too.
     """
     digest = hashlib.sha256()
     partitions = {str(fragment.path): fragment.partition for fragment in fragments}
@@ -75,7 +75,8 @@ def hash_files(fragments: Sequence[LogFragment]) -> str:
 def hash_values(fragments: Iterable[LogFragment], kinds: Mapping[str, str]) -> str:
     """Return the SHA-256 of the values of some columns, whatever batches and types they are stored in.
 
-    Each column is hashed on its own: which entries are missing, then the values, texts with their lengths.
+    Each column is hashed separately: first a mask of the missing entries, then the values, with the lengths of
+    texts.
     """
     columns = {name: _ColumnHash() for name in kinds}
     for fragment in fragments:
@@ -87,7 +88,7 @@ def hash_values(fragments: Iterable[LogFragment], kinds: Mapping[str, str]) -> s
 
 
 class _ColumnHash:
-    """The hash of a column that is read in batches; it does not depend on where they end."""
+    """The hash of a column that is read in batches; it does not depend on the batch boundaries."""
 
     def __init__(self) -> None:
         self._streams = [hashlib.sha256() for _ in range(3)]
@@ -103,7 +104,7 @@ class _ColumnHash:
 
 
 def _parts(array: Any) -> list[Any]:
-    """Return which entries are valid, the values, and the lengths of texts."""
+    """Return a mask of the valid entries, the values, and the lengths of texts."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     if pa.types.is_dictionary(array.type):
@@ -112,12 +113,13 @@ def _parts(array: Any) -> list[Any]:
     valid = array.is_valid().to_numpy(zero_copy_only=False)
     types = {INTEGER: pa.int64(), NUMBER: pa.float64(), BOOLEAN: pa.uint8(), TIME: pa.timestamp("us")}
     if kind in types:
-        # Arrow keeps the time of UTC when it drops a zone.
+        # Arrow keeps the UTC time when it drops a time zone.
         values = array.cast(types[kind], safe=False)
         values = values.cast(pa.int64()) if kind == TIME else values
         return [valid, values.fill_null(0).to_numpy(zero_copy_only=False)]
     if kind != TEXT:
         array = pa.array([None if value is None else str(value) for value in array.to_pylist()], pa.string())
     ends, data = text_buffers(array.cast(pa.large_string()).fill_null(""))
-    # With the lengths, since bytes could otherwise move from one text to the next.
+    # The lengths are included, since bytes could otherwise move from one text to the next without changing the
+    # hash.
     return [valid, data[ends[0] : ends[-1]], np.diff(ends)]

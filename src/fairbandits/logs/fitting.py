@@ -1,4 +1,4 @@
-"""Fitting a policy to a log, so that it starts with what the log shows."""
+"""Fitting a policy to a log, so that it starts out with what can be learned from the log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.policies import Policy, SufficientStatistics
 from fairbandits.recommender import Recommender
 
-# The contexts of the chosen arms, the arms, their rewards, the users' groups.
+# The contexts of the chosen arms, the arms, their rewards, and the users' groups.
 LoggedRows = tuple[Any, Categorical, NDArray[np.float64], Mapping[str, Categorical]]
 
 
@@ -33,11 +33,11 @@ class FitResult:
     Attributes
     ----------
     policy : Policy
-        The policy. Its `metadata` hold the encoders of users and arms.
+        The policy. Its `metadata` contain the encoders of users and arms.
     recommender : Recommender
-        The policy with these encoders and the arms, which decides for users given as rows.
+        The policy with these encoders and the arms, which makes decisions for users given as rows.
     learned, skipped : int
-        The number of decisions learned, and of those skipped because their reward is missing.
+        The number of decisions learned from, and the number skipped because their reward is missing.
 
     Examples
     --------
@@ -59,20 +59,22 @@ class FitResult:
 def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Cluster = None) -> FitResult:
     """Fit a policy to a log in chunks; the log may be larger than memory.
 
-    Decisions without a reward are skipped. The sufficient statistics of a log are sums, so parts of it can be
-    learned independently and merged; the result depends on the split only by rounding. Models that depend on the
-    order of rewards (`link="logistic"`, `discount`) learn the log from the first row to the last.
+    Decisions without a reward are skipped. The sufficient statistics of a log are sums, so parts of the log can be
+    processed independently and merged; apart from rounding, the result does not depend on the split. Models that
+    depend on the order of rewards (`link="logistic"`, `discount`) learn from the log row by row, from the first
+    row to the last.
 
     Parameters
     ----------
     log : Log
         The log.
     policy : Policy
-        The policy. It is modified and returned. A policy fitted before keeps its encoder.
+        The policy. It is modified and returned. A policy that was already fitted keeps its encoder.
     table : ArmTable, optional
-        The features of the arms; see `read_arms`. If omitted, the context of every arm is the user's.
+        The features of the arms; see `read_arms`. If omitted, the context of every arm consists of the user's
+        features.
     cluster : str or distributed.Client, optional
-        "local", or the address of a Dask scheduler; by default this process.
+        "local", or the address of a Dask scheduler; by default, the policy is fitted in this process.
 
     Examples
     --------
@@ -93,7 +95,7 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
         known, table = _as_fitted(log, fitted, table)
     with connect(cluster) as client:
         split = cache(log.split)  # counting the rows of CSV files takes as long as reading them
-        # A policy fitted before keeps its features; categories that are new since have none.
+        # A policy that was already fitted keeps its features; categories that are new since then have no feature.
         known = known or log.given_encoder
         encoder = map_reduce(split, Log.feature_statistics, or_, client).encoder() if known is None else known
         learner = _LogLearner(policy, None if table is None else OfferBuilder(table.arms, encoder.width, table))
@@ -114,7 +116,7 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
 
 @dataclass(frozen=True, eq=False)
 class _LogLearner:
-    """A policy that learns a log. It can be pickled for other processes."""
+    """A policy that learns from a log. It can be pickled for other processes."""
 
     policy: Policy
     offers: OfferBuilder | None
@@ -125,11 +127,11 @@ class _LogLearner:
         return statistics, self._pass_rows(log.with_encoder(encoder), statistics.add)
 
     def learn(self, log: Log) -> int:
-        """Learn a log from the first row to the last; return the number of decisions without a reward."""
+        """Learn from a log, from the first row to the last; return the number of decisions without a reward."""
         return self._pass_rows(log, self.policy.learn_logged)
 
     def _pass_rows(self, log: Log, learn: Callable[..., None]) -> int:
-        """Pass the decisions with a reward to `learn`, chunk by chunk; return the number of those without."""
+        """Pass decisions with a reward to `learn`, chunk by chunk; return the number of decisions without one."""
         skipped = 0
         for chunk in log.chunks(contexts=True, columns={*log.roles.groups, *log.roles.contexts}):
             check_rewards(self.policy, log, chunk)
@@ -160,7 +162,7 @@ def check_rewards(policy: Policy, log: Log, chunk: Chunk) -> None:
 
 
 def select_rows(chunk: Chunk, rows: NDArray[np.bool_]) -> LoggedRows:
-    """Return the decisions of a chunk at a mask of rows."""
+    """Return the decisions of a chunk that are selected by a mask of rows."""
     contexts: Any = chunk.contexts
     if rows.all():
         return contexts, chunk.arm, chunk.reward, chunk.group
@@ -175,7 +177,7 @@ def _merge(
 
 
 def _as_fitted(log: Log, fitted: ContextEncoder, table: ArmTable | None) -> tuple[TableEncoder, ArmTable | None]:
-    """Return the encoder of users of a fitted policy, and the arms as it encodes them; raise if columns differ."""
+    """Return a fitted policy's encoder of users, and the arms as it encodes them; raise if columns differ."""
     users = fitted.users
     if not isinstance(users, TableEncoder) or fitted.interactions:
         raise LogError(
@@ -198,5 +200,5 @@ def _context_encoder(users: TableEncoder, table: ArmTable | None) -> ContextEnco
 
 
 def fit_metadata(log: Log, encoder: TableEncoder, table: ArmTable | None) -> dict[str, Any]:
-    """Return the metadata of a fitted policy: how its contexts are encoded."""
+    """Return the metadata of a fitted policy, which describe the encoding of its contexts."""
     return {"roles": log.roles.to_dict(), "encoder": _context_encoder(encoder, table).to_dict()}

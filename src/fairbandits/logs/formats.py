@@ -1,4 +1,4 @@
-"""File formats of logs, recognised by the suffix of a file's name."""
+"""File formats of logs, recognised by the suffix of the file name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DataFile:
     Attributes
     ----------
     path : Path
-        Where it is.
+        The path of the file.
     name : str
         The name used in messages.
     format : str
@@ -47,14 +47,14 @@ class DataFile:
 
 
 def data_file(path: Path, suffix: str | None = None, name: str | None = None) -> DataFile | None:
-    """Return a file with its format; None if its name has no known suffix.
+    """Return a file with its format, or None if its name has no known suffix.
 
     Parameters
     ----------
     path : Path
         The file.
     suffix : str, optional
-        The suffix to go by instead of that of the name, such as "csv.gz".
+        The suffix to use instead of that of the file name, such as "csv.gz".
     name : str, optional
         The name used in messages; by default the path.
     """
@@ -67,6 +67,6 @@ def data_file(path: Path, suffix: str | None = None, name: str | None = None) ->
 
 
 def check_suffix(suffix: str) -> None:
-    """Raise if a suffix, as the parameter `format`, stands for no format."""
+    """Raise if a suffix, given as the parameter `format`, does not denote a format."""
     if data_file(Path(), suffix) is None:
         raise LogError(f"format must be a suffix such as csv, tsv, jsonl.gz or parquet, got {suffix!r}")

@@ -1,4 +1,4 @@
-"""Sources of logs, and the fragments they consist of.
+"""Sources of logs, and the fragments of which they consist.
 
 A fragment is a range of rows that can be read independently, here or on another machine: some row groups of a
 Parquet file, a byte range of a CSV file, a slice of a dataframe.
@@ -37,7 +37,7 @@ class LogFragment(Protocol):
 
     @property
     def first_row(self) -> int | None:
-        """The number of the first row within the log; None if the rows before it have not been counted."""
+        """The number of the first row within the log; None if the preceding rows have not been counted."""
 
     @property
     def n_rows(self) -> int | None:
@@ -48,7 +48,7 @@ class LogFragment(Protocol):
         """The size relative to other fragments of the same log."""
 
     def batches(self, kinds: Mapping[str, str], rows: int) -> Iterator[tuple[Location, Any]]:
-        """Read columns, given as name and kind: yield Arrow record batches of at most `rows` rows."""
+        """Read columns, given by name and kind; yield Arrow record batches of at most `rows` rows."""
 
     def split(self) -> Iterator[LogFragment]:
         """Yield smaller fragments with known numbers of rows that together make up this one."""
@@ -56,7 +56,7 @@ class LogFragment(Protocol):
 
 @dataclass(frozen=True)
 class FileFragment:
-    """What fragments of files have in common.
+    """The base class of fragments of files.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class LogSource:
     kinds : mapping of str to str
         The columns in order, with the kind of each.
     columns : sequence of str
-        The column names as the source lists them, duplicates included.
+        The column names as listed by the source, including duplicates.
     fragments : sequence of LogFragment
         The rows.
     roles : mapping
@@ -104,7 +104,7 @@ class LogSource:
     spool : Spool or None
         The temporary folder of the rows, if they were copied from a stream or a database.
     note : str or None
-        A sentence about the rows that the source itself declares.
+        A sentence about the rows that is stored in the source itself.
     """
 
     name: str
@@ -119,12 +119,12 @@ class LogSource:
 def read_batches(
     fragments: Sequence[LogFragment], kinds: Mapping[str, str], rows: int, dropped: NDArray[np.int64] | None
 ) -> Iterator[tuple[Location, Any, int]]:
-    """Read columns without some rows of the log, given by their numbers in order.
+    """Read columns, skipping some rows of the log, whose numbers are given in order.
 
     Yields
     ------
     tuple of Location, record batch and int
-        The rows, and the number of the first one among all that are left.
+        The rows, and the number of the first row among all remaining rows.
     """
     dropped = np.empty(0, np.int64) if dropped is None else dropped
     row = 0
@@ -142,7 +142,7 @@ def read_batches(
 
 
 def count_rows(fragments: Sequence[LogFragment]) -> int:
-    """Return the number of rows; text files are read for it."""
+    """Return the number of rows, for which text files must be read."""
     counts = [fragment.n_rows for fragment in fragments]
     if None in counts:
         counts = [small.n_rows for fragment in fragments for small in fragment.split()]

@@ -30,11 +30,11 @@ class FrameFragment:
 
     @property
     def path(self) -> None:
-        """The rows are in memory."""
+        """None, because the rows are in memory."""
 
     @property
     def partition(self) -> Mapping[str, Any]:
-        """No partition columns."""
+        """The partition columns, of which a dataframe has none."""
         return {}
 
     @property
@@ -61,13 +61,13 @@ class FrameFragment:
                 yield location, table.combine_chunks().to_batches()[0]
 
     def split(self) -> Iterator[FrameFragment]:
-        """Yield slices."""
+        """Yield slices of the rows."""
         for start in range(self.start, self.end, _ROWS):
             yield FrameFragment(self.frame, start, min(start + _ROWS, self.end))
 
 
 def open_frame(frame: Any) -> LogSource:
-    """Open a dataframe; a lazy one is collected."""
+    """Open a dataframe; a lazy dataframe is collected."""
     import narwhals as nw  # noqa: PLC0415 - an extra
 
     try:
@@ -98,7 +98,7 @@ def _as_arrow(frame: Any, location: Location) -> Any:
 
 
 def _check_one_type(values: list[Any], column: str, location: Location) -> None:
-    """Raise at the first value whose type differs from that of the values before it."""
+    """Raise an error at the first value whose type differs from that of the preceding values."""
     first: type | None = None
     for number, value in enumerate(values):
         if value is None or value != value:  # noqa: PLR0124 - NaN means missing here

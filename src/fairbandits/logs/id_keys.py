@@ -1,8 +1,8 @@
-"""Ids of users and decisions as 64-bit keys, which are equal if and (all but certainly) only if the ids are.
+"""Ids of users and decisions as 64-bit keys, which are equal if and (with near certainty) only if the ids are.
 
 A key depends on the id alone: it is the same in every process, in every part of a log and in every storage format.
-An integer and its decimal text have the same key (17 in Parquet is '17' in CSV); '017' is another id. Among two
-million users, the probability that any two share a key is 1e-7.
+An integer and its decimal text have the same key (17 in Parquet is '17' in CSV), but '017' is a different id.
+Among two million users, the probability that any two share a key is 1e-7.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNKNOWN = 0
 
 
 def as_keys(array: Any, column: str, location: Location) -> Keys:
-    """Return the keys of an Arrow array of ids, text or integers; 0 where an id is missing or empty."""
+    """Return the keys of an Arrow array of ids (text or integers), or 0 where an id is missing or empty."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     if isinstance(array, pa.ExtensionArray):
@@ -31,7 +31,7 @@ def as_keys(array: Any, column: str, location: Location) -> Keys:
             keys = np.append(as_keys(array.dictionary, column, location), np.uint64(UNKNOWN))
             indices = array.indices.cast(pa.int64()).fill_null(-1)
             return np.asarray(keys[indices.to_numpy(zero_copy_only=False)])
-        array = array.dictionary_decode()  # a part of a long dictionary: decode only what is used
+        array = array.dictionary_decode()  # only part of a long dictionary is used: decode only that
     if pa.types.is_null(array.type):
         return np.full(len(array), UNKNOWN, np.uint64)
     if pa.types.is_boolean(array.type):
@@ -55,7 +55,7 @@ def _is_binary(arrow_type: Any) -> bool:
 
 
 def _as_unsigned(array: Any, column: str, location: Location) -> Keys:
-    """Return integers modulo 2^64; any value where they are missing."""
+    """Return integers modulo 2^64; where an integer is missing, the value is arbitrary."""
     import pyarrow as pa  # noqa: PLC0415
 
     if not pa.types.is_uint64(array.type):
@@ -64,7 +64,7 @@ def _as_unsigned(array: Any, column: str, location: Location) -> Keys:
 
 
 def text_buffers(array: Any) -> tuple[Offsets, Bytes]:
-    """Return where the bytes of each text of an Arrow array begin and end, and the bytes."""
+    """Return the offsets at which each text of an Arrow array begins and ends, and the bytes."""
     import pyarrow as pa  # noqa: PLC0415
 
     array = array.cast(pa.large_binary())

@@ -30,18 +30,18 @@ class JsonFormat:
     Attributes
     ----------
     na : tuple of str
-        Texts that are missing values. null and an absent key always are.
+        Texts that stand for missing values. A null or an absent key is always a missing value.
     """
 
     na: tuple[str, ...] = ()
 
     @property
     def delimiter(self) -> int:
-        """Quotes never hide the end of a line."""
+        """`NO_DELIMITER`, because quotes never hide the end of a line."""
         return NO_DELIMITER
 
     def read_header(self, block: Block, location: Location) -> tuple[tuple[str, ...], int]:
-        """Return the keys of the first objects as columns; no byte is a header."""
+        """Return the keys of the first objects as columns; the header has no bytes."""
         if not bytes(block).strip():
             raise location.error("file is empty; every line must hold a JSON object")
         sample = block[: prefix_of_rows(block, NO_DELIMITER, 1000) or None]
@@ -58,7 +58,7 @@ class JsonFormat:
         import pyarrow as pa  # noqa: PLC0415 - an extra
 
         arrow_types = {INTEGER: pa.int64(), NUMBER: pa.float64(), BOOLEAN: pa.bool_()}
-        # An id has the same key as text and as an integer, so each block may have the type that Arrow infers.
+        # An id has the same key as text and as an integer, so each block may use the type that Arrow infers.
         known = {name: kind for name, kind in kinds.items() if kind not in (ID, OTHER)}
         types = {name: arrow_types.get(kind, pa.string()) for name, kind in known.items()}
         table = self._read(block, types, known, location, infer=len(known) < len(kinds))

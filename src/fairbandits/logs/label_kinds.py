@@ -1,4 +1,4 @@
-"""Labels of CSV files as they are written: 001 stays '001', and only a column of plain integers holds integers."""
+"""Labels of CSV files, kept as written: 001 stays '001', and only a column of plain integers holds integers."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def settle_label_kinds(
     columns: Sequence[str],
     as_text: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return the kinds of all columns, with those of label columns settled for the whole log.
+    """Return the kinds of all columns, with the kinds of label columns settled for the whole log.
 
-    A column of labels holds integers if all of its cells are written as 64-bit integers are, without a plus or a
-    zero in front; otherwise it holds text. The integer 2 may be written 2.0, as pandas writes it in a column with
-    missing values. The files are read for this, until a cell decides. Continuous values stay numbers, which the
-    reader refuses as labels.
+    A column of labels holds integers if all of its cells are written like 64-bit integers, without a leading plus
+    or zero; otherwise it holds text. The integer 2 may be written as 2.0, as pandas does in a column with missing
+    values. For this, the files are read until a cell settles the question. Continuous values remain numbers, which
+    the reader rejects as labels.
 
     Parameters
     ----------
     fragments : sequence of LogFragment
-        The whole log. Only CSV files are concerned; other sources know the types of their columns.
+        The whole log. Only CSV files are affected; other sources know the types of their columns.
     kinds : mapping
         The kinds inferred from the first rows.
     columns : sequence of str
         The columns of labels.
     as_text : collection of str
-        Those among them that are text in any case, because the labels that they are compared with are.
+        The label columns that are text in any case, because the labels with which they are compared are text.
     """
     text = [f for f in fragments if isinstance(f, TextFragment) and isinstance(f.format, CsvFormat)]
     if not text:
@@ -62,7 +62,7 @@ def _is_continuous(fragment: TextFragment, column: str) -> bool:
 
 
 def _forms(fragments: Sequence[TextFragment], candidates: Sequence[str]) -> dict[str, int]:
-    """Return the form of the cells of some columns."""
+    """Return the form in which the cells of some columns are written."""
     positions = {column: fragments[0].columns.index(column) for column in candidates}
     form = np.full(len(fragments[0].columns), OTHER_TEXT, np.int8)
     form[list(positions.values())] = INTEGERS

@@ -1,4 +1,4 @@
-"""Labels that are probably the same, written in different ways."""
+"""Labels that are probably the same, but written in different ways."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairbandits.categorical import Label
 
 
 def label_variants(labels: Iterable[Label]) -> list[tuple[str, ...]]:
-    """Return the labels that differ from another only by spaces or case, each with its variants.
+    """Return the labels that differ from another label only in spaces or case, each with its variants.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from fairbandits.logs.errors import Location, short_repr
 
 Codes = NDArray[np.int32]
 
-# Integers within a range of this size are encoded through a lookup table, others through a dictionary.
+# Integers within a range of this size are encoded through a lookup table, other integers through a dictionary.
 _TABLE_SIZE = 1 << 22
 
 
@@ -37,9 +37,9 @@ class LabelEncoder:
         self.is_text = is_text
         self.labels: list[Label] = []
         self._code: dict[Label, int] = {}
-        # The last dictionary, the codes of its entries, and whether index and code are the same.
+        # The last dictionary, the codes of its entries, and whether indices and codes are the same.
         self._last: tuple[Any, Codes, bool] | None = None
-        # The codes of the integers from `_low` on, -1 for those not seen yet.
+        # The codes of the integers starting at `_low`, with -1 for integers not seen yet.
         self._low = 0
         self._table: Codes = np.empty(0, np.int32)
 
@@ -65,7 +65,7 @@ class LabelEncoder:
     def _by_dictionary(self, array: Any) -> Codes:
         dictionary, indices = array.dictionary, array.indices
         if self._last is None or not dictionary.equals(self._last[0]):
-            # The last entry is for missing labels, whose index is -1.
+            # The last entry stands for missing labels, whose index is -1.
             table = np.array([*map(self._code_of, dictionary.to_pylist()), -1], np.int32)
             self._last = dictionary, table, bool((table[:-1] == np.arange(len(table) - 1)).all())
         _, table, is_identity = self._last
@@ -110,7 +110,7 @@ class LabelEncoder:
         return True
 
     def _code_of(self, label: Any) -> int:
-        """Return the code of a label, a new one if the label is new."""
+        """Return the code of a label; a new label gets a new code."""
         if label is None:
             return -1
         code = self._code.setdefault(label, len(self.labels))
@@ -131,7 +131,7 @@ def _take(table: Codes, codes: Codes) -> Codes:
 def as_integers(
     array: Any, column: str, location: Location, what: str = "label", remedy: str = "bin continuous values first"
 ) -> Any:
-    """Return an Arrow array of numbers as 64-bit integers; raise where a number is not one."""
+    """Return an Arrow array of numbers as 64-bit integers; raise if a number is not an integer."""
     import pyarrow as pa  # noqa: PLC0415
 
     if pa.types.is_dictionary(array.type):

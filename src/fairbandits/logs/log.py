@@ -24,7 +24,7 @@ from fairbandits.validation import check_integer
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """A log of decisions: the arm, the reward, the user's groups and further columns of each.
+    """A log of decisions, each with its arm, its reward, the user's groups and further columns.
 
     Open a log with `Log.open`. It is read in chunks, so it may be larger than memory.
 
@@ -45,11 +45,11 @@ class Log:
     dropped : array of int or None
         The numbers of the rows that are skipped because they repeat a decision, in order; None if all are kept.
     is_copy : bool
-        Whether the rows were copied from a database, so that the files are none of the user's.
+        Whether the rows were copied from a database, so that the files are not the user's own.
     spool : Spool or None
         The temporary folder of the rows, if they were copied from a stream or a database.
     note : str or None
-        A sentence about the rows that the file declares, such as which decisions are not in it.
+        A sentence about the rows that is stored in the file, for example on decisions that are missing from it.
 
     Examples
     --------
@@ -91,24 +91,25 @@ class Log:
         Parameters
         ----------
         source : path, address, list of paths, or dataframe
-            A file (CSV, TSV or JSON lines, also compressed by gzip or zstd; Parquet; Arrow IPC or Feather), a
-            folder or a list of files of one format, a pattern such as `logs/*.csv`, or a Hive-partitioned dataset
-            (folders named `column=value`); a database, given by a DuckDB file or a URL of SQLAlchemy; "-" for the
-            standard input; or a dataframe of any kind that narwhals supports.
+            A file (CSV, TSV or JSON lines, optionally compressed with gzip or zstd; Parquet; Arrow IPC or
+            Feather), a folder or a list of files of one format, a pattern such as `logs/*.csv`, or a
+            Hive-partitioned dataset (folders named `column=value`); a database, given by a DuckDB file or an
+            SQLAlchemy URL; "-" for the standard input; or a dataframe of any kind that narwhals supports.
         roles : Roles, optional
             The roles of the columns; disables guessing.
         guess : bool
             Whether to guess the remaining roles from the column names.
         query : str, optional
-            What to read from a database: a SELECT statement or the name of a table. The rows are copied to a
+            The rows to read from a database: a SELECT statement or the name of a table. The rows are copied to a
             temporary folder, which is deleted with the log.
         format : str, optional
-            The suffix to go by, such as "csv.gz", if the name of the file has none; "csv" for the standard input.
+            The format, given as a suffix such as "csv.gz", if the file name has no suffix; by default "csv" for
+            the standard input.
         na : sequence of str
-            Texts that are missing values, such as "NA". In CSV, an empty cell always is one.
+            Texts that stand for missing values, such as "NA". In CSV, an empty cell is always a missing value.
         duplicates : {"keep", "drop"}
-            Whether to skip rows that repeat the decision and the arm of an earlier row; two columns are then read
-            once more. `count_duplicates` counts them in either case.
+            Whether to keep or skip rows that repeat the decision and the arm of an earlier row. To skip them, two
+            columns are read once more. `count_duplicates` counts them in either case.
         **named_roles
             Individual roles: `arm="video", groups=["sex", "race"]`. They take precedence over `roles`.
         """
@@ -152,10 +153,10 @@ class Log:
         rows : int
             The maximum number of rows in a chunk.
         columns : collection of str, optional
-            The columns to read in addition to arm and reward; by default all that have a role, except the
-            decision and the position, which are read only if they are named here.
+            The columns to read in addition to the arm and the reward; by default all columns that have a role,
+            except the decision and the position, which are read only if they are named here.
         unchanged : collection of str
-            Columns to read as they are, whether or not they have a role, into `Chunk.columns`.
+            Columns to read into `Chunk.columns` as they are, whether or not they have a role.
         """
         check_integer("rows", rows, 1)
         reader = ChunkReader(self.roles, self.kinds, columns, self.encoder() if contexts else None, unchanged)
@@ -168,9 +169,10 @@ class Log:
     def count_duplicates(self) -> int | None:
         """Return the number of rows that repeat the decision and the arm of an earlier row.
 
-        They are found by one pass over the whole log, in this process, the first time that they are needed. If
-        they are dropped, `open` has made that pass, and the parts of `split` know the rows to skip. If they are
-        kept, ask the log before it is split: a part does not know the rows of the others.
+        Duplicates are found by one pass over the whole log, in this process, the first time that they are needed.
+        If they are dropped, `open` has made that pass, and the parts returned by `split` know the rows to skip. If
+        they are kept, call this method before the log is split, because a part does not know the rows of the
+        others.
 
         Returns
         -------
@@ -186,18 +188,18 @@ class Log:
         return find_duplicates(self.fragments, self.roles, self.name)
 
     def fingerprint(self) -> Fingerprint:
-        """Return a hash of the log's data and the number of its rows, duplicates included.
+        """Return a hash of the log's data and the number of its rows, including duplicates.
 
-        The hash of files is that of their bytes, one file after the other (`cat FILES | sha256sum`). The rows of
-        dataframes and databases have no bytes of their own: the values of all columns that have a role are hashed,
-        in the order of the rows.
+        The hash of files is that of their bytes, one file after another (`cat FILES | sha256sum`). The rows of
+        dataframes and databases have no bytes of their own, so the values of all columns that have a role are
+        hashed, in the order of the rows.
         """
         kinds = {column: self.kinds[column] for column in self.roles.columns}
         digest = hash_rows(self.fragments, kinds, is_copy=self.is_copy)
         return Fingerprint(digest, count_rows(self.fragments))
 
     def encoder(self) -> TableEncoder:
-        """Return the encoder of the users' features; the log is read once to find it."""
+        """Return the encoder of the users' features, for which the log is read once."""
         return self._encoder if self.given_encoder is None else self.given_encoder
 
     @cached_property
@@ -205,13 +207,13 @@ class Log:
         return self.feature_statistics().encoder()
 
     def feature_statistics(self) -> TableStatistics:
-        """Return what an encoder needs to know of the users' features; those of parts of a log add up."""
+        """Return the statistics of user features that an encoder needs; those of parts of a log can be merged."""
         return survey_features(self.fragments, self.roles.contexts, self.kinds)
 
     def plain_encoder(self) -> TableEncoder:
-        """Return the encoder for models from elsewhere: numbers as they are, dates in seconds, all categories.
+        """Return the encoder for models from other libraries: unscaled numbers, dates in seconds, all categories.
 
-        A given encoder keeps its categories. The log is read once otherwise.
+        A given encoder keeps its categories. Otherwise the log is read once.
         """
         given = self.given_encoder
         return plain_encoder(self.feature_statistics()) if given is None else given.unscaled()
@@ -228,7 +230,7 @@ class Log:
         return replace(self, roles=replace(self.roles, contexts=encoder.columns), given_encoder=encoder)
 
     def split(self, n: int) -> list[Log]:
-        """Split into at most n consecutive logs of similar size that can be read independently."""
+        """Split the log into at most n consecutive logs of similar size that can be read independently."""
         if check_integer("n", n, 1) == 1:
             return [self]
         return [replace(self, fragments=chosen) for chosen in split_fragments(self.fragments, n)]

@@ -13,12 +13,12 @@ from fairbandits.logs.fragments import LogFragment
 
 @dataclass(frozen=True, eq=False)
 class TokenFragment:
-    """A fragment of typed columns in which some texts are missing values.
+    """A fragment of typed columns in which some texts stand for missing values.
 
     Attributes
     ----------
     fragment : LogFragment
-        The fragment. Its first row is known.
+        The fragment, whose first row must be known.
     na : tuple of str
         The texts.
     """
@@ -67,7 +67,7 @@ class TokenFragment:
 
 
 def replace_tokens(table: Any, na: Sequence[str]) -> Any:
-    """Return an Arrow table or record batch with null instead of some texts."""
+    """Return an Arrow table or record batch in which some texts are replaced by null."""
     for position, name in enumerate(table.schema.names):
         if na and is_text(table.schema.types[position]):
             table = table.set_column(position, name, _without(table.column(position), na))

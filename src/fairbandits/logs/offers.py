@@ -1,4 +1,4 @@
-"""Tables of arms, and the contexts that arms have for the users of a log."""
+"""Tables of arms, and the contexts of arms for the users of a log."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ class ArmTable:
     encoder : TableEncoder
         The encoder of the feature columns.
     matches : mapping of str to sequence
-        For each way to match, by name, the value of each arm; a user with the same value matches the arm.
+        The value of each arm for every match, by the name of the match; a user with the same value matches the
+        arm.
     compared : mapping of str to (user column, arm column)
-        For each way to match, the columns that are compared.
+        The columns that are compared for every match, by its name.
     source : ArmFile or None
-        The table that the arms were read from; None for arms that other encoders cannot encode.
+        The table from which the arms were read; None for arms that other encoders cannot encode.
     """
 
     arms: Sequence[ArmId]
@@ -49,7 +50,7 @@ class ArmTable:
 
     @classmethod
     def without_features(cls, arms: Sequence[ArmId]) -> ArmTable:
-        """Return a table of arms that are known by their ids alone."""
+        """Return a table of arms that have ids but no features."""
         return cls(arms, np.zeros((len(arms), 0)), TableEncoder())
 
     @classmethod
@@ -71,7 +72,7 @@ class ArmTable:
         return cls(catalogue.ids, features, encoder.items, matches, encoder.matches)
 
     def fits(self, encoder: ContextEncoder) -> bool:
-        """Return whether an encoder can encode these arms: it has the same columns and the same matches."""
+        """Return whether an encoder can encode these arms, i.e. has the same columns and the same matches."""
         items = encoder.items
         return (
             isinstance(items, TableEncoder)
@@ -81,7 +82,7 @@ class ArmTable:
         )
 
     def encoded_by(self, encoder: ContextEncoder) -> ArmTable:
-        """Return the arms as an encoder encodes them that `fits`, such as that of a fitted policy."""
+        """Return the arms encoded by another encoder that `fits`, such as that of a fitted policy."""
         if not isinstance(encoder.items, TableEncoder) or not self.fits(encoder):
             raise ValueError("encoder must have the columns and the matches of the arms, got others")
         if encoder.items == self.encoder and [*encoder.matches.items()] == [*self.compared.items()]:
@@ -94,11 +95,11 @@ class ArmTable:
         return replace(self, features=features, encoder=encoder.items, matches=matches, compared=encoder.matches)
 
     def context_encoder(self, users: TableEncoder) -> ContextEncoder:
-        """Return the encoder of users and arms together."""
+        """Return the joint encoder of users and arms."""
         return ContextEncoder(users, self.encoder, self.compared)
 
     def catalogue(self, users: TableEncoder) -> ItemCatalogue:
-        """Return the arms as a catalogue for users that an encoder encodes."""
+        """Return the arms as a catalogue, given the encoder of users."""
         catalogue = ItemCatalogue(self.context_encoder(users))
         catalogue.set_encoded(self.arms, self.features, list(self.matches.values()))
         return catalogue
@@ -110,8 +111,8 @@ def read_arms(source: Any, log: Log) -> ArmTable:
     Parameters
     ----------
     source : path or dataframe
-        A column with the arm ids, named as in the log or "arm"; columns named `match:ATTRIBUTE`, where the
-        attribute is a group column of the log; all other columns are features, numbers or text.
+        A table with a column of arm ids, named as in the log or "arm". Columns named `match:ATTRIBUTE`, where the
+        attribute is a group column of the log, are matches. All other columns are features, numeric or text.
     log : Log
         The log.
     """
@@ -131,7 +132,7 @@ def read_arms(source: Any, log: Log) -> ArmTable:
 
 
 def _read(found: ArmFile, encoder: TableEncoder) -> tuple[Features, dict[str, list[Any]]]:
-    """Return the features of arms as an encoder encodes them, and their labels by column."""
+    """Return the encoded features of arms, and their labels by column."""
     reader = FeatureReader(encoder, found.source.kinds)
     values: dict[str, list[Any]] = {column: [] for column in (found.id_column, *found.matches)}
     rows: list[Any] = []
@@ -196,7 +197,7 @@ def _user_columns(matches: Mapping[str, tuple[str, str]]) -> list[str]:
 
 
 def _as_kind(text: str | None, kind: str) -> str | int | None:
-    """Return a category as the groups of a log are read."""
+    """Convert a category in the same way as the groups of a log when they are read."""
     return int(text) if text is not None and kind == INTEGER else text
 
 

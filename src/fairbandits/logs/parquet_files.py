@@ -15,7 +15,7 @@ from fairbandits.logs.partitions import PartitionValues, with_partition_columns
 from fairbandits.logs.typed_files import open_typed
 
 _FORMAT = "a Parquet file"
-# Pages are read through a buffer, so that even a large row group takes little memory.
+# Pages are read through a buffer, so that even a large row group takes up little memory.
 _BUFFER_SIZE = 1 << 20
 
 
@@ -34,7 +34,7 @@ class ParquetFragment(FileFragment):
         return self.n_rows
 
     def batches(self, kinds: Mapping[str, str], rows: int) -> Iterator[tuple[Location, Any]]:
-        """Read columns; text comes dictionary-encoded."""
+        """Read columns; text is returned dictionary-encoded."""
         import pyarrow as pa  # noqa: PLC0415 - an extra
         import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -79,7 +79,7 @@ def open_parquet(name: str, files: Sequence[DataFile], root: Path | None = None)
 
 
 def _open_file(file: DataFile, first_row: int, partition: PartitionValues) -> tuple[Any, ParquetFragment]:
-    """Read the footer of a file: return its schema and its rows."""
+    """Read the footer of a file; return its schema and a fragment of all its rows."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 

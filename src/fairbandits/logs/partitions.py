@@ -15,14 +15,14 @@ PartitionValues = Mapping[str, str | int | None]
 
 
 def read_partitions(files: Sequence[Path], root: Path | None) -> list[PartitionValues]:
-    """Return the partition values of each file; a column is integer if all its values are, otherwise text.
+    """Return the partition values of each file; a column holds integers if all of its values are, otherwise text.
 
     Parameters
     ----------
     files : sequence of Path
         The files of the log, in order.
     root : Path, optional
-        The folder below which folder names count; if omitted, none do.
+        The folder below which folder names are parsed; if omitted, none are.
     """
     none: list[PartitionValues] = [{} for _ in files]
     if root is None:
@@ -34,7 +34,7 @@ def read_partitions(files: Sequence[Path], root: Path | None) -> list[PartitionV
     import pyarrow as pa  # noqa: PLC0415 - an extra
     import pyarrow.dataset as ds  # noqa: PLC0415
 
-    # Text first: pyarrow's type inference stops at 32 bits, and reads 007 as 7.
+    # Values are read as text first, because pyarrow's type inference stops at 32 bits and reads 007 as 7.
     partitioning = ds.partitioning(pa.schema([(name, pa.string()) for name in names]), flavor="hive")
     try:
         keys = [ds.get_partition_keys(partitioning.parse(path.as_posix())) for path in paths]
@@ -70,8 +70,8 @@ def with_partition_columns(batch: Any, values: PartitionValues, kinds: Mapping[s
 def _column_names(files: Sequence[Path], paths: Sequence[Path]) -> list[str]:
     """Return the partition columns, which all files must share.
 
-    pyarrow discovers the names only while it opens and reads the files, and accepts files without some of the
-    columns; so the names, unlike the values, are read from the folders here.
+    pyarrow discovers the names only while it opens and reads the files, and it accepts files without some of the
+    columns. The names, unlike the values, are therefore read from the folders here.
     """
     names = [
         list(dict.fromkeys(unquote(folder.partition("=")[0]) for folder in path.parts[:-1] if "=" in folder))

@@ -20,7 +20,7 @@ from fairbandits.logs.labels import LabelEncoder
 from fairbandits.logs.roles import Roles
 from fairbandits.logs.validation import as_floats, as_positions, as_propensities, as_times
 
-# The kind that a column of labels is read as.
+# The kind that a column of labels is read as, by its kind in the log.
 _LABEL_KINDS = {
     TEXT: TEXT,
     BOOLEAN: BOOLEAN,
@@ -33,7 +33,7 @@ _LABEL_KINDS = {
 
 
 class ChunkReader:
-    """Converts batches to chunks, and keeps the codes of labels consistent from one to the next.
+    """Converts batches to chunks, and keeps the codes of labels consistent from one batch to the next.
 
     Parameters
     ----------
@@ -42,17 +42,17 @@ class ChunkReader:
     kinds : mapping
         The kinds of all columns of the log.
     columns : collection of str, optional
-        The columns to read in addition to arm and reward; by default all that have a role but the decision
-        and the position.
+        The columns to read in addition to the arm and the reward; by default all columns that have a role, except
+        the decision and the position.
     encoder : TableEncoder, optional
-        The encoder of the contexts; if omitted, they are not read.
+        The encoder of the contexts; if omitted, contexts are not read.
     unchanged : collection of str
         The columns to read as they are.
 
     Attributes
     ----------
     kinds : dict
-        The columns to request from a fragment, and the kind to read each as.
+        The columns to request from a fragment, and the kind that each is read as.
     """
 
     def __init__(
@@ -68,14 +68,14 @@ class ChunkReader:
 
         self._roles = roles
         self._user = roles.user if is_wanted(roles.user) else None
-        # Only the search for duplicates and the evaluation of slates need them.
+        # Only the search for duplicates and the evaluation of slates need decisions and positions.
         self._decision = roles.decision if columns is not None and is_wanted(roles.decision) else None
         self._position = roles.position if columns is not None and is_wanted(roles.position) else None
         self._given = [column for column in roles.given if is_wanted(column)]
         self._groups = [column for column in roles.groups if is_wanted(column)]
         self._propensity = roles.propensity if is_wanted(roles.propensity) else None
         self._time = roles.time if is_wanted(roles.time) else None
-        # Decides what the times of a file without any value are.
+        # Determines the type of the times in a file without any values.
         self._is_date = self._time is not None and kinds[self._time] in (TIME, TEXT)
         self.kinds = {column: _LABEL_KINDS[kinds[column]] for column in (roles.arm, *self._groups)}
         numbers = {roles.reward, self._propensity, self._position} - {None}

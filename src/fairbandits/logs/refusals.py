@@ -1,4 +1,4 @@
-"""Sources that cannot be read correctly, refused with a way to export them."""
+"""Sources that cannot be read correctly, and that are refused with advice on how to export them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _ALIASES = {
 
 
 def scheme_of(source: str) -> str | None:
-    """Return the scheme of an address; None for a path."""
+    """Return the scheme of an address, or None for a path."""
     found = _ADDRESS.match(source)
-    # A single letter is a drive of Windows.
+    # A single letter is a Windows drive.
     return found["scheme"].lower() if found and len(found["scheme"]) > 1 else None
 
 
@@ -41,7 +41,7 @@ def refuse_object_store(source: str) -> None:
     known = _ALIASES.get(scheme, scheme)
     if known in _COPY:
         parts = urlsplit(re.sub(r":/+", "://", source, count=1))
-        # User, password and signature stay out of messages.
+        # User name, password and signature are kept out of messages.
         address = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
         destination = "" if known == "https" else " ."
         raise LogError(
@@ -51,9 +51,9 @@ def refuse_object_store(source: str) -> None:
 
 
 def refuse_table_formats(path: Path) -> None:
-    """Raise if a file or folder belongs to a Delta or Iceberg table, or a folder contains one.
+    """Raise if a file or folder belongs to a Delta or Iceberg table, or if a folder contains one.
 
-    The folder of such a table also holds the files of rows that were deleted or replaced.
+    The folder of such a table also contains files with rows that were deleted or replaced.
     """
     resolved = path.resolve()
     below = [*resolved.rglob("_delta_log"), *resolved.rglob("metadata")] if path.is_dir() else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# Column names by which roles are guessed, the likeliest first, in lower case.
+# Column names from which roles are guessed, the most likely first, in lower case.
 _NAMES: dict[str, tuple[str, ...]] = {
     "arm": ("arm", "arm_id", "action", "action_id", "item", "item_id", "video", "product", "variant", "choice"),
     "reward": ("reward", "rating", "click", "clicked", "outcome", "gain", "score"),
@@ -22,15 +22,15 @@ _NAMES: dict[str, tuple[str, ...]] = {
 _GROUPS = ("sex", "gender", "race", "ethnicity", "age_group", "group", "nationality", "religion", "disability")
 _CONTEXT_PREFIXES = ("context_", "feature_", "user_", "x_")
 
-#: The roles of one column, and those of several.
+#: The roles that have one column, and the roles that may have several.
 ONE_COLUMN = tuple(_NAMES)
 SEVERAL_COLUMNS = ("groups", "contexts", "given")
 
 
 def guess_roles(columns: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the guesses for roles that are not given, each with its column or columns."""
+    """Guess the roles that are not given; return each with its column or columns."""
     taken = {given[name] for name in ONE_COLUMN if name in given}
-    # Groups, contexts and factors may be the same columns; all other columns have one role.
+    # Groups, contexts and factors may share columns; all other columns have one role.
     free = {column.lower(): column for column in reversed(columns) if column not in taken}
     unused = {lower: column for lower, column in free.items() if column not in columns_of_several(given)}
     guessed: dict[str, Any] = {}
@@ -42,16 +42,16 @@ def guess_roles(columns: Sequence[str], given: Mapping[str, Any]) -> dict[str, A
     if "groups" not in given:
         guessed["groups"] = tuple(free[name] for name in _GROUPS if name in free)
     if "contexts" not in given:
-        # A given group becomes a feature only on request, and a second id of the user never does.
+        # A given group becomes a feature only on request, and a second user id never does.
         others = {*given.get("groups", ()), *(free[name] for name in _NAMES["user"] if name in free)}
-        # The order of the file is the order of the features.
+        # Features are in the order of the columns in the file.
         candidates = (c for c in columns if free.get(c.lower()) == c and c not in others)
         guessed["contexts"] = tuple(c for c in candidates if c.lower().startswith(_CONTEXT_PREFIXES))
     return {role: value for role, value in guessed.items() if value}
 
 
 def role_of_candidate(role: str, columns: Sequence[str], given: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the first column that has a name of a role and was given another one, with that role."""
+    """Return the first column whose name suggests a role but that has another role, together with the latter."""
     for column in columns:
         if column.lower() in _NAMES[role]:
             for other, value in given.items():
@@ -61,5 +61,5 @@ def role_of_candidate(role: str, columns: Sequence[str], given: Mapping[str, Any
 
 
 def columns_of_several(given: Mapping[str, Any]) -> list[str]:
-    """Return the columns of the roles that may have several."""
+    """Return the columns of the roles that may have several columns."""
     return [column for name in SEVERAL_COLUMNS for column in given.get(name, ())]

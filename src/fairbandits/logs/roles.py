@@ -45,8 +45,8 @@ class Roles:
     position : str, optional
         The position of the arm in its slate, from 0 or from 1; the slate is the decision.
     given : tuple of str
-        The factors that a comparison of groups is adjusted for, one column each: numbers or text. They are never
-        guessed, and may be groups or contexts as well.
+        The factors for which a comparison of groups is adjusted, one column each: numbers or text. They are never
+        guessed, and may also be groups or contexts.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Roles:
             object.__setattr__(self, name, _as_names(name, getattr(self, name)))
         for name in ONE_COLUMN:
             _check_name(name, getattr(self, name), is_required=name in ("arm", "reward"))
-        # Only groups, features and factors may be the same columns.
+        # Only groups, features and factors may share columns.
         several = [getattr(self, name) for name in SEVERAL_COLUMNS]
         single = [column for name in ONE_COLUMN if (column := getattr(self, name)) is not None]
         repeated = [c for c in single if single.count(c) > 1 or any(c in columns for columns in several)]
@@ -110,7 +110,7 @@ def read_roles(path: str | Path) -> dict[str, Any]:
 
 
 def validate_roles(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return roles without those that are None; raise on unknown roles and invalid column names."""
+    """Return the roles that are not None; raise on unknown roles and invalid column names."""
     for name in given:
         if name not in _ALL_ROLES:
             roles = after_hint(suggest(name, _ALL_ROLES), f"the roles are {', '.join(_ALL_ROLES)}")
@@ -125,7 +125,7 @@ def validate_roles(given: Mapping[str, Any]) -> dict[str, Any]:
 def resolve_roles(
     columns: Sequence[str], given: Mapping[str, Any], guess: bool, source: str
 ) -> tuple[Roles, dict[str, Any]]:
-    """Complete the given roles by guesses from column names.
+    """Complete the given roles with guesses from column names.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def _check_exists(column: str, columns: Sequence[str], source: str) -> None:
 
 
 def _separator_hint(columns: Sequence[str]) -> str:
-    """Return the most common reason why a file has a single column, or an empty string."""
+    """Return a hint about the most common reason why a file has a single column, or an empty string."""
     is_other = len(columns) == 1 and any(mark in columns[0] for mark in ";\t|")
     return "columns must be separated by commas. " if is_other else ""
 

@@ -1,10 +1,10 @@
-"""A synthetic log for trying things out, whose true gap and its causes are known.
+"""A synthetic log to experiment with, whose true gap and its causes are known.
 
-A site recommends lessons; the reward is whether the user watched the lesson. For the first 36 of 90 days women and
-men are shown the same lessons; then a new policy shows men the better lessons more often. Whatever they are shown,
-users watch more lessons by speakers of their own sex, and most speakers are men. So women receive less reward for
-two reasons: an exposure effect (the lessons they are shown) and a within-arm effect (the same lesson gives them
-less). Their rewards are also missing more often, and one race is too rare to compare.
+A site recommends lessons; the reward is whether the user watched the lesson. For the first 36 of 90 days, women
+and men are shown the same lessons; then a new policy shows men the better lessons more often. Whatever they are
+shown, users watch more lessons by speakers of their own sex, and most speakers are men. Women therefore receive
+less reward for two reasons: an exposure effect (they are shown worse lessons) and a within-arm effect (the same
+lesson yields them less reward). Their rewards are also missing more often, and one race is too rare to compare.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TOPIC: Ints = np.arange(12) % 3
 _SPEAKER: Ints = np.array([1, 1, 0, 1, 0, 1, 1, 1, 0, 1, 0, 1])
 _QUALITY: Floats = np.array([0.05, 0.41, 0.12, 0.34, 0.09, 0.27, 0.23, 0.16, 0.19, 0.45, 0.30, 0.38])
 _MINUTES: Floats = np.array([5.0, 12.0, 7.0, 9.0, 6.0, 11.0, 8.0, 10.0, 4.0, 15.0, 13.0, 14.0])
-# What a speaker of the user's own sex and a topic of interest add to the probability of watching.
+# The increases in the probability of watching due to a speaker of the user's own sex and to a topic of interest.
 _OWN_SEX, _OWN_TOPIC = 0.16, 0.15
 _UNIFORM = 0.1  # the share of decisions drawn uniformly
 _NEW_POLICY = 0.8  # how strongly the new policy favours quality for men, and disfavours it for women
@@ -52,7 +52,7 @@ _BLOCK_ROWS = 1 << 18
 
 
 def sample_log(rows: int = 20_000, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Draw a log in blocks of rows, as `write_log` takes them together with `ROLES`.
+    """Draw a log in blocks of rows, which `write_log` takes together with `ROLES`.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def sample_arms() -> dict[str, Any]:
 
 
 def _draw_block(start: int, n: int, rows: int, rng: np.random.Generator) -> dict[str, Any]:
-    sex = rng.choice(3, n, p=[0.49, 0.50, 0.01])  # the last is unknown
+    sex = rng.choice(3, n, p=[0.49, 0.50, 0.01])  # the last code stands for unknown
     race = rng.choice(len(_RACES), n, p=list(_RACES.values()))
     interest = rng.choice(3, n, p=[0.3, 0.4, 0.3])
     device = rng.choice(3, n, p=[0.35, 0.5, 0.15])

@@ -112,9 +112,9 @@ def _with_tokens(source: LogSource, na: tuple[str, ...]) -> LogSource:
 
 
 def _find_files(items: Sequence[str], suffix: str | None) -> tuple[list[DataFile], Path | None]:
-    """Return the files of paths and patterns in order, and the folder of their partitions, if there is one."""
+    """Return the files that paths and patterns denote, in order, and the folder of their partitions, if any."""
     paths = [path for item in items for path in _expand(item)]
-    # All files of a folder belong to the same table, if to any.
+    # If any file of a folder belongs to a table, all of its files belong to the same table.
     for path in {path if path.is_dir() else path.parent: path for path in reversed(paths)}.values():
         refuse_table_formats(path)
     if len(paths) == 1 and paths[0].is_dir():

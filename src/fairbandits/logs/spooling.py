@@ -1,6 +1,6 @@
 """Rows of streams and databases, copied to a temporary folder, so that they can be read more than once.
 
-The copy is also what makes several passes over a database see the same rows.
+The copy also ensures that several passes over a database see the same rows.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ STANDARD_INPUT = "standard input"
 
 
 class Spool:
-    """A temporary folder, deleted with this object or at the end of the process. Copies of it own nothing."""
+    """A temporary folder, deleted with this object or when the process ends. Copies of the object own nothing."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="fairbandits-"))  # for this user only
+        self.folder = Path(tempfile.mkdtemp(prefix="fairbandits-"))  # accessible to this user only
         self._finalizer = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -44,7 +44,7 @@ class Spool:
 
 
 def spool_standard_input(suffix: str) -> tuple[Spool, DataFile]:
-    """Copy the standard input to a file of a format, given by its suffix."""
+    """Copy the standard input to a file whose format is given by its suffix."""
     if sys.stdin is None:
         raise LogError(f"{STANDARD_INPUT}: is closed")
     with Spool() as spool:
@@ -59,8 +59,8 @@ def spool_standard_input(suffix: str) -> tuple[Spool, DataFile]:
 def spool_columns(name: str, blocks: Iterable[dict[str, list[Any]]]) -> tuple[Spool, list[DataFile]]:
     """Copy blocks of rows, given as columns of Python values, to Parquet files.
 
-    The types are those of the values. A block of other types begins another file, whose columns are then read
-    like those of any other log of several files.
+    The column types are those of the values. A block with different types starts a new file, and the columns are
+    then read like those of any other log that consists of several files.
     """
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
@@ -88,7 +88,7 @@ def _as_table(block: dict[str, list[Any]], schema: Any) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     columns = {name: _as_array(values) for name, values in block.items()}
-    if schema is not None:  # a block without any value has the type of those before it
+    if schema is not None:  # a column without any values has the type of the earlier blocks
         columns = {
             name: column.cast(schema.field(name).type) if pa.types.is_null(column.type) else column
             for name, column in columns.items()
@@ -112,11 +112,11 @@ def _as_array(values: list[Any]) -> Any:
         return array.cast(pa.timestamp("us", getattr(array.type, "tz", None)), safe=False)
     if kind in types:
         return array.cast(types[kind], safe=False)
-    # Types that Arrow does not have, or several in one column: UUIDs, JSON, integers beyond 64 bits.
+    # The column has a type that Arrow lacks, or several types: UUIDs, JSON, integers beyond 64 bits.
     return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
 def check_has_rows(name: str, files: list[DataFile]) -> None:
-    """Raise if a query returned nothing."""
+    """Raise if a query returned no rows."""
     if not files:
         raise LogError(f"{name}: the query returned no rows; a log has one row per decision")

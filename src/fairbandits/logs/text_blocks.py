@@ -1,4 +1,4 @@
-"""Text files, compressed or not, as blocks of bytes that end with a whole row."""
+"""Text files, compressed or not, as blocks of bytes that end with a complete row."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Block = memoryview
 BLOCK_SIZE = 4 << 20
 #: The end of a file whose size is not known.
 END = 1 << 62
-# A longer row is taken for an unclosed quote.
+# A longer row than this is assumed to be caused by an unclosed quote.
 _MAX_ROW_SIZE = 64 << 20
 _ALL_ROWS = 1 << 62
 
 
 class RowBlock(NamedTuple):
-    """Whole rows of a file: where they begin (in the uncompressed text), their bytes and their number."""
+    """Complete rows of a file: their offset (in the uncompressed text), their bytes and their number."""
 
     start: int
     text: Block
@@ -59,7 +59,7 @@ def read_blocks(
 
 
 def prefix_of_rows(block: Block, delimiter: int, n_rows: int = _ALL_ROWS) -> int:
-    """Return the number of bytes that the first whole rows of a block take, at most `n_rows` of them."""
+    """Return the number of bytes in the first complete rows of a block, of which at most `n_rows` are counted."""
     return int(scan_rows(as_bytes(block), delimiter, n_rows)[0])
 
 
@@ -72,7 +72,7 @@ def as_arrow_stream(block: Block) -> Any:
     """Return a stream of a copy of a block in Arrow's own memory.
 
     Arrow's threads may release a stream after its reader has returned. Python's memory can be released only with
-    the GIL, and a thread that asks for it while the interpreter shuts down aborts the process.
+    the GIL, and a thread that requests the GIL while the interpreter is shutting down aborts the process.
     """
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
@@ -82,7 +82,7 @@ def as_arrow_stream(block: Block) -> Any:
 
 
 def file_size(file: DataFile) -> int:
-    """Return where the text of a file ends; `END` if that is not known before it is uncompressed."""
+    """Return the offset at which the text of a file ends; `END` if it is unknown before decompression."""
     return END if file.compression else Path(file.path).stat().st_size
 
 
@@ -94,5 +94,5 @@ def _open(file: DataFile, start: int) -> Any:
         opened.seek(start)
         return opened
     stream = pa.input_stream(str(file.path), compression=file.compression)
-    stream.read(start)  # no more than the header, since compressed files are not split
+    stream.read(start)  # this is at most the header, since compressed files are not split
     return stream

@@ -22,14 +22,14 @@ class TextFormat(Protocol):
 
     @property
     def na(self) -> tuple[str, ...]:
-        """The texts that are missing values."""
+        """The texts that stand for missing values."""
 
     @property
     def delimiter(self) -> int:
-        """The byte between two cells, of which a quote at the start hides the end of a line."""
+        """The byte that separates two cells; a quote at the start of a cell hides the end of a line."""
 
     def read_header(self, block: Block, location: Location) -> tuple[tuple[str, ...], int]:
-        """Return the columns from the first block of a file, and the number of bytes that are no rows."""
+        """Return the columns, read from a file's first block, and the number of bytes before the first row."""
 
     def infer_kinds(self, sample: Block, columns: Sequence[str], location: Location) -> dict[str, str]:
         """Infer the kinds of all columns from the first rows."""
@@ -52,7 +52,7 @@ class TextFragment(FileFragment):
 
     @property
     def size(self) -> int:
-        """The number of bytes, as they are stored."""
+        """The number of bytes, as stored."""
         return self.source.path.stat().st_size if self.end == END else self.end - self.start
 
     def batches(self, kinds: Mapping[str, str], rows: int) -> Iterator[tuple[Location, Any]]:
@@ -66,7 +66,7 @@ class TextFragment(FileFragment):
                 row += len(batch)
 
     def split(self) -> Iterator[TextFragment]:
-        """Yield one fragment per block, with its rows counted; a compressed file is one fragment."""
+        """Yield one fragment per block, with its rows counted; a compressed file is a single fragment."""
         source = self.absolute_source
         if self.source.compression is not None:
             yield replace(self, source=source, n_rows=sum(block.n_rows for block in self.blocks()))
@@ -121,7 +121,7 @@ def _open_file(file: DataFile, partition: PartitionValues, text_format: TextForm
     block = next(blocks)
     columns, start = text_format.read_header(block.text, Location(file.name))
     end = file_size(file)
-    # The header may be followed by nothing but empty lines.
+    # There may be nothing but empty lines after the header.
     if block.n_rows <= (start > 0) and next(blocks, None) is None:
         end = start
     return TextFragment(file, text_format, columns, start, end, partition=partition)

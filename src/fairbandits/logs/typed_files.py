@@ -35,7 +35,8 @@ def open_typed(
     root : Path or None
         The folder below which `column=value` folders are partition columns.
     open_file : callable
-        Returns the Arrow schema and the rows of a file, given the number of its first row and its partition.
+        A function that returns the Arrow schema and the rows of a file, given the number of its first row and its
+        partition.
     """
     partitions = read_partitions([file.path for file in files], root)
     fragments: list[LogFragment] = []
@@ -45,12 +46,12 @@ def open_typed(
         schema, fragment = open_file(file, first_row, values)
         schemas.append(schema)
         for column, arrow_type in zip(schema.names, schema.types, strict=True):
-            if kinds.get(column, NULL) == NULL:  # a file without any value leaves the kind open
+            if kinds.get(column, NULL) == NULL:  # a file without any values leaves the kind open
                 kinds[column] = kind_of(arrow_type)
         if fragment.n_rows:
             fragments.append(fragment)
             first_row += fragment.n_rows
-    # Some writers store the partition columns in the files too; the partition takes precedence.
+    # Some writers also store the partition columns in the files; the partition takes precedence.
     columns = [*(column for column in schemas[0].names if column not in partitions[0]), *partitions[0]]
     kinds |= partition_kinds(partitions)
     metadata = schemas[0].metadata or {}
@@ -59,7 +60,7 @@ def open_typed(
 
 
 def _declared_roles(metadata: Mapping[bytes, bytes], columns: Sequence[str]) -> dict[str, Any]:
-    """Return the roles that a file declares, without those of columns removed since."""
+    """Return the roles that a file declares, except those of columns that have since been removed."""
     try:
         declared = dict(json.loads(metadata.get(ROLES_KEY, b"{}")))
     except (ValueError, TypeError):

@@ -13,14 +13,14 @@ from fairbandits.logs.labels import first_failing_cast
 
 Floats = NDArray[np.float64]
 
-#: Importance weights reach 1 / p, and sums of their third powers must not overflow a float64.
+#: The smallest propensity p: weights reach 1 / p, and sums of their third powers must not overflow a float64.
 MIN_PROPENSITY = 1e-50
 
 
 def as_floats(
     array: Any, column: str, location: Location, missing: str = "leave it empty if it is unknown"
 ) -> Floats:
-    """Return an Arrow array as floats, NaN where it is null; raise on text and on explicit NaN values."""
+    """Return an Arrow array as floats, with NaN for null; raise on text and on explicit NaN values."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     kind = array.type
@@ -42,9 +42,9 @@ def as_floats(
 
 
 def as_propensities(array: Any, column: str, location: Location) -> Floats:
-    """Return probabilities in (0, 1]; raise on others and on missing ones."""
+    """Return probabilities in (0, 1]; raise if any lies outside this range or is missing."""
     values = as_floats(array, column, location)
-    # NaN compares as false, so missing propensities are caught as well.
+    # Comparisons with NaN are false, so missing propensities are caught as well.
     is_valid = (values >= MIN_PROPENSITY) & (values <= 1.0)
     if not is_valid.all():
         row = int(np.flatnonzero(~is_valid)[0])
@@ -56,7 +56,7 @@ def as_propensities(array: Any, column: str, location: Location) -> Floats:
 
 
 def as_positions(array: Any, column: str, location: Location) -> NDArray[np.int64]:
-    """Return positions in a slate as integers; raise on others and on missing ones."""
+    """Return positions in a slate as integers; raise if any is invalid or missing."""
     values = as_floats(array, column, location)
     is_valid = (values >= 0.0) & (values == np.floor(values))
     if not is_valid.all():
@@ -67,9 +67,9 @@ def as_positions(array: Any, column: str, location: Location) -> NDArray[np.int6
 
 
 def as_times(array: Any, column: str, location: Location, *, is_date: bool = False) -> NDArray[Any]:
-    """Return times: datetime64[us] if the log has dates, floats if it has numbers.
+    """Return times, as datetime64[us] if the log has dates, and as floats if it has numbers.
 
-    `is_date` decides for an array that is entirely null.
+    `is_date` determines the type of an array that is entirely null.
     """
     import pyarrow as pa  # noqa: PLC0415
 
@@ -87,7 +87,7 @@ def as_times(array: Any, column: str, location: Location, *, is_date: bool = Fal
 
 
 def _parse_times(array: Any, column: str, location: Location) -> Any:
-    """Parse times from text, all of them with a time zone or all without."""
+    """Parse times from text; either all of them must have a time zone, or none."""
     import pyarrow as pa  # noqa: PLC0415
 
     row = 0

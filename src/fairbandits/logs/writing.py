@@ -37,12 +37,12 @@ def write_log(
     path : path
         A .parquet or .csv file. A Parquet file stores the roles of its columns.
     log : Trace, mapping of str to columns, or an iterable of such mappings
-        A trace; the columns of a log; or an iterable over blocks of rows, for a log larger than memory. A reward
-        that is NaN is written as missing.
+        A trace; the columns of a log; or an iterable over blocks of rows, for a log larger than memory. NaN
+        rewards are written as missing.
     roles : Roles, optional
         The roles of the columns; not needed for a trace.
     note : str, optional
-        A sentence about the rows, which a Parquet file stores and audits of it print.
+        A sentence about the rows, which is stored in a Parquet file and printed by audits of the file.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def write_log(
 
 
 def check_log_path(path: str | os.PathLike[str]) -> str:
-    """Return the format of a log that is to be written; raise LogError if a path does not name one."""
+    """Return the format of a log that is to be written; raise LogError if the path does not specify one."""
     target = Path(path)
     file = data_file(target)
     if file is None or file.format not in (CSV, PARQUET) or file.compression is not None:

@@ -1,4 +1,4 @@
-"""Reward models: the expected reward of arms and its uncertainty. They know arrays, and no groups."""
+"""Reward models: the expected reward of arms and its uncertainty. They depend on arrays, not on groups."""
 
 from fairbandits.models.confidence import (
     alpha_from_delta,

@@ -1,4 +1,4 @@
-"""A pool of rows in arrays, taken one by one and given back."""
+"""A pool of rows in arrays, which are reserved one by one and given back."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 class ArrayPool:
     """Arrays of the same length; a place is a row in each of them.
 
-    A free place holds zeros, and the first free one is taken. So equal histories give equal arrays, and memory
-    that was never written to costs nothing.
+    Free places hold zeros, and the first free place is always taken. So equal histories give equal arrays, and
+    memory that was never written to costs nothing.
 
     Parameters
     ----------
     rows : mapping of str to tuple
-        By name, the shape of a row and its type.
+        The shape and the type of a row, by name.
 
     Attributes
     ----------
@@ -45,16 +45,16 @@ class ArrayPool:
         return self.arrays[name]
 
     def take(self) -> int:
-        """Reserve the first free place; where there is none, double the arrays."""
+        """Reserve the first free place; if there is none, double the arrays."""
         if not self._free:
             self._grow(2 * self._size or 1)
         self.n_taken += 1
         return heapq.heappop(self._free)
 
     def take_many(self, n: int) -> NDArray[np.int64]:
-        """Reserve the first n free places, in their order; the arrays grow at most once."""
+        """Reserve the first n free places, in order; the arrays grow at most once."""
         self.reserve(n)
-        self._free.sort()  # a heap still
+        self._free.sort()  # still a heap
         taken = np.array(self._free[:n], np.int64)
         del self._free[:n]
         self.n_taken += n
@@ -73,7 +73,7 @@ class ArrayPool:
             self.n_taken -= len(places)
 
     def give_back(self, place: int) -> None:
-        """Free a place, and drop what it holds."""
+        """Free a place, and clear its content."""
         for array in self.arrays.values():
             array[place] = 0
         self.n_taken -= 1
@@ -86,7 +86,7 @@ class ArrayPool:
         return {name: array[:n] for name, array in self.arrays.items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]], taken: Iterable[int]) -> None:
-        """Restore arrays that `used` returned, given which of their places are taken."""
+        """Restore arrays that `used` returned, given the places that are taken."""
         ours = {name: np.array(arrays[name]) for name in self.arrays}
         (size,) = {len(array) for array in ours.values()}
         places = sorted(taken)
@@ -96,10 +96,10 @@ class ArrayPool:
         self._free = sorted(set(range(size)) - set(places))
 
     def _grow(self, size: int) -> None:
-        # All are allocated before one is replaced: if there is no memory, nothing has changed.
+        # All arrays are allocated before any is replaced, so that nothing changes if memory runs out.
         grown = {name: np.zeros((size, *array.shape[1:]), array.dtype) for name, array in self.arrays.items()}
         for name, array in self.arrays.items():
             grown[name][: self._size] = array
         self.arrays = grown
-        self._free += range(self._size, size)  # sorted, and so a heap
+        self._free += range(self._size, size)  # sorted, and therefore a heap
         self._size = size

@@ -14,9 +14,9 @@ from fairbandits.models.rows import Row, Rows, checked_entries
 
 
 class CellMeans(RewardModel):
-    """The mean reward of each cell: of all rows that are equal, whichever arm they are of.
+    """The mean reward of each cell, which consists of all equal rows, whatever their arms.
 
-    A cell with n rewards predicts their mean, 0 without rewards, with the width `1 / sqrt(max(1, n))`.
+    A cell with n rewards predicts their mean (0 without rewards), with the width `1 / sqrt(max(1, n))`.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class CellMeans(RewardModel):
         self._sums: Floats = np.zeros(0)
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: the mean of the cell, and its width."""
+        """Predict the reward of every arm for every user: the mean of the cell, and its width."""
         places = self._places_of(rows.toarray()).reshape(rows.n_users, rows.n_arms)
         # The last entry stands for cells without rewards, whose place is -1.
         counts = np.maximum(np.append(self._counts[: len(self._places)], 0.0), 1.0)[places]
@@ -50,13 +50,13 @@ class CellMeans(RewardModel):
 
     def _places_of(self, matrix: Floats) -> Ints:
         """Return the place of the cell of each row, -1 for a cell without rewards."""
-        # Most rows may be equal; of these only the first is looked up.
+        # Most rows may be equal; of equal rows, only the first is looked up.
         first, same_as = _equal_rows(matrix)
         places = np.array([self._places.get(key, -1) for key in _keys(matrix[first])])
         return places[same_as]
 
     def learn(self, arm: int, row: Row, reward: float) -> None:
-        """Learn a reward of the cell of a row."""
+        """Learn a reward in the cell of a row."""
         columns, values, _ = checked_entries(row, self.width)
         dense = np.zeros((1, self.width))
         dense[0, columns] = values
@@ -83,7 +83,7 @@ class CellMeans(RewardModel):
         return {"cells": cells, "counts": self._counts[:n], "sums": self._sums[:n]}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what `arrays` returned."""
+        """Restore the state that `arrays` returned."""
         cells, counts, sums = arrays["cells"], np.array(arrays["counts"]), np.array(arrays["sums"])
         if cells.shape != (len(counts), self.width) or counts.shape != sums.shape:
             raise ValueError(f"cells must be {self.width} wide with a count and a sum each, got {cells.shape}")
@@ -94,10 +94,10 @@ class CellMeans(RewardModel):
 
 
 def _equal_rows(matrix: Floats) -> tuple[Ints, Ints]:
-    """Return the index of the first of each set of equal rows, and the set of each row.
+    """Return the index of the first of each set of equal rows, and the number of each row's set.
 
-    Rows are compared by their products with fixed weights; if these are the same for rows that differ, all rows
-    are taken for different.
+    Rows are compared by their products with fixed weights; if rows that differ have the same product, all rows are
+    treated as different.
     """
     products = matrix @ np.sqrt(np.arange(2.0, matrix.shape[1] + 2.0))
     _, first, same_as = np.unique(products, return_index=True, return_inverse=True)
@@ -109,7 +109,7 @@ def _equal_rows(matrix: Floats) -> tuple[Ints, Ints]:
 
 def _keys(matrix: Floats) -> list[bytes]:
     """Return the bytes of each row."""
-    # Adding 0 turns -0.0, which equals 0.0 but has other bytes, into 0.0.
+    # Adding 0 turns -0.0, which equals 0.0 but has different bytes, into 0.0.
     content = (matrix + 0.0).tobytes()
     size = 8 * matrix.shape[1]
     return [content[start : start + size] for start in range(0, len(content), size)]

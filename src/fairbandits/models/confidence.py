@@ -20,7 +20,7 @@ def alpha_from_delta(delta: float) -> float:
 
 
 def alpha_schedule(log_det: float, width: int, ridge: float, delta: float, theta_norm: float) -> float:
-    """Return the current alpha of the shared model for which all intervals of all rounds hold at once.
+    """Return the current alpha of the shared model for which all intervals of all rounds hold simultaneously.
 
     Lemma 1 of the paper (Abbasi-Yadkori et al. 2011, Theorem 2), with noise that is 1-sub-Gaussian:
     `sqrt(ridge) * M + sqrt(2 log(det(A)^(1/2) * ridge^(-d/2) / delta))`.

@@ -1,4 +1,4 @@
-"""The shared model, with sums of the contexts of what was chosen and of a baseline's choices."""
+"""The shared model, with sums of the contexts of the chosen arms and of a baseline's arms."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fairbandits.models.shared import SharedModel
 
 
 class ConservativeModel(SharedModel):
-    """One ridge regression for all arms that knows how much has been earned, and would have been by a baseline.
+    """One ridge regression for all arms, which tracks the rewards earned and those of a baseline.
 
-    Expected rewards are linear, so sums of them are those of sums of contexts, within the confidence region of
-    theta.
+    Expected rewards are linear, so a sum of expected rewards is the expected reward of the sum of the contexts,
+    within the confidence region of theta.
 
     Attributes
     ----------
     sums : array of shape (3, width)
-        The sums of the contexts of other arms than the baseline's that were chosen (z in the paper), of the
+        The sums of the contexts of the arms that were chosen instead of the baseline's (z in the paper), of the
         baseline's arms in the same rounds (v), and of the baseline's arms that were chosen (w).
     rounds : array of int, shape (2,)
-        How often another arm, and how often the baseline's was chosen.
+        The number of times that another arm was chosen, and the number of times that the baseline's was.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class ConservativeModel(SharedModel):
         self.rounds: NDArray[np.int64] = np.zeros(2, np.int64)
 
     def count(self, chosen: Floats, baseline: Floats | None, is_baseline: bool) -> None:
-        """Count a round, given the contexts of the arm that was chosen and, if on offer, of the baseline's."""
+        """Count a round, given the contexts of the arm that was chosen and, if on offer, of the baseline's arm."""
         if is_baseline:
             self.sums[2] += chosen
         else:
@@ -63,7 +63,7 @@ class ConservativeModel(SharedModel):
         return mean - half, mean + half
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what another model has learned and counted."""
+        """Add the learned state and the counts of another model."""
         super().merge(other, pairs)
         self.sums += other.sums
         self.rounds += other.rounds
@@ -73,7 +73,7 @@ class ConservativeModel(SharedModel):
         return super().arrays() | {name: getattr(self, name) for name in self._SUMS}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what `arrays` returned."""
+        """Restore the state that `arrays` returned."""
         for name in self._SUMS:
             stored, ours = arrays[name], getattr(self, name)
             if stored.shape != ours.shape or stored.dtype != ours.dtype:
@@ -84,7 +84,7 @@ class ConservativeModel(SharedModel):
 
 @dataclass(frozen=True)
 class ConservativeBuilder:
-    """Builds conservative models in the place of shared ones.
+    """Builds conservative models in place of shared ones.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class ConservativeBuilder:
 
     model: Model
     order_dependent = False
-    # A, b and the sums of contexts could be added up, but a log does not have the baseline's contexts.
+    # A, b and the sums of contexts could be added up, but a log does not contain the baseline's contexts.
     is_additive = False
     is_mergeable = True
 

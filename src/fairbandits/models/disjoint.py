@@ -36,10 +36,11 @@ from fairbandits.models.threads import LEAST_WORK, over_users
 
 
 class DisjointModel(LowRankRegressions):
-    """A ridge regression for each arm, in a slot of its own.
+    """A ridge regression for each arm, each in its own slot.
 
-    A regression with few observations has no matrices (see `kernels.low_rank`), unless there is a discount. Those
-    of the others are stored in blocks of eight arms (see `kernels.blocks`), so memory grows eight arms at a time.
+    A regression with few observations has no matrices (see `kernels.low_rank`), unless there is a discount. The
+    matrices of the others are stored in blocks of eight arms (see `kernels.blocks`), so memory grows eight arms at
+    a time.
 
     Examples
     --------
@@ -55,7 +56,8 @@ class DisjointModel(LowRankRegressions):
 
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
         self._blocks = empty_blocks(0, width, dtype)
-        # The names of the arm parts of column d, 0 where unknown: names hold within a process, and are not saved.
+        # The names of the arm parts of column d, 0 where unknown. Names are valid only within a process, and are
+        # not saved.
         self._part_names: Ints = np.zeros(0, np.int64)
         super().__init__(width, ridge, dtype, discount)
 
@@ -65,7 +67,7 @@ class DisjointModel(LowRankRegressions):
             {
                 "gram": ((self.width * (self.width + 1) // 2,), np.float64),
                 "pending": ((), np.int64),
-                # The columns of a part follow their number.
+                # The number of columns of a part comes first, then the columns.
                 "part_columns": ((self.width + 1,), np.int64),
                 "part_values": ((self.width,), np.float64),
             }
@@ -91,7 +93,7 @@ class DisjointModel(LowRankRegressions):
     # -- scoring ---------------------------------------------------------------------------------------
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: the expected reward, and the width `sqrt(x' A^-1 x)`."""
+        """Return the expected reward and the width `sqrt(x' A^-1 x)` of every arm for every user."""
         if rows.width != self.width or arms.size != rows.n_arms:
             raise ValueError(
                 f"rows must be {self.width} wide with an arm each, got {rows.width} and {arms.size} arm(s)"
@@ -112,7 +114,7 @@ class DisjointModel(LowRankRegressions):
         return mean, width
 
     def _work(self, rows: Rows) -> int:
-        """Return about how many multiplications scoring takes."""
+        """Return the approximate number of multiplications that scoring takes."""
         entries = _entries(rows)
         per_step = self._low_rank.n_taken * entries
         per_matrix = self._matrices.n_taken * entries * (entries + 1) // 2
@@ -190,7 +192,7 @@ class DisjointModel(LowRankRegressions):
         return inverse
 
     def packed_inverses(self, slots: Ints) -> Floats:
-        """Return copies of A^-1 of many slots as packed triangles; ridge^-1 I for one that holds nothing."""
+        """Return copies of A^-1 of many slots as packed triangles; ridge^-1 I for an empty slot."""
         inverses = np.empty((len(slots), self.width * (self.width + 1) // 2))
         copy_inverses(self._state, slots, self.ridge, inverses)
         return inverses
@@ -219,7 +221,7 @@ class DisjointModel(LowRankRegressions):
 
 
 def _entries(rows: Rows) -> int:
-    """Return about how many entries of a row are multiplied, an arm part being one."""
+    """Return the approximate number of entries per row that are multiplied; an arm part counts as one."""
     if isinstance(rows, SparseRows):
         return 1 + rows.parts.shared_columns.size // (rows.parts.shared_starts.size - 1)
     return rows.width
@@ -228,7 +230,7 @@ def _entries(rows: Rows) -> int:
 def _call(
     kernel: Any, rows: Rows, contexts: Any, args: tuple[Any, ...], out: tuple[Floats, Floats], work: int
 ) -> int:
-    """Call a kernel for all users and arms, in several threads where that pays; the contexts are those of all."""
+    """Call a kernel for all users and arms, in several threads if that pays; the contexts include all users."""
     if work < LEAST_WORK:
         unfinished: int = kernel(contexts, *args, *out, 0, rows.n_arms)
         return unfinished

@@ -10,12 +10,13 @@ import numpy as np
 from fairbandits.models.rows import Rows, as_rows
 
 _PROBES = 8
-# Machines add up in different orders; this many decimals of the largest value are the same on all of them.
+# Machines sum in different orders; this many decimals, relative to the largest value, are the same on all
+# machines.
 _DECIMALS = 6
 
 
 class FeatureMapError(ValueError):
-    """A feature map that is not the one a policy has learned with."""
+    """Raised for a feature map other than the one with which a policy has learned."""
 
 
 def check_map(feature_map: Any) -> None:
@@ -42,7 +43,7 @@ def check_map(feature_map: Any) -> None:
 
 
 def width_of(feature_map: Any) -> int | None:
-    """Return how many columns a map takes; None if it has not been fitted."""
+    """Return the number of columns that a map takes; None if it has not been fitted."""
     width = getattr(feature_map, "n_features_in_", None)
     return None if width is None else int(width)
 
@@ -53,7 +54,7 @@ def mapped(feature_map: Any, rows: Rows) -> Rows:
 
 
 def fingerprint(feature_map: Any) -> str:
-    """Return a hash of a map's output for a few fixed contexts: equal for maps that do the same."""
+    """Return a hash of a map's output for a few fixed contexts: equal for equivalent maps."""
     probes = np.random.default_rng(0).random((_PROBES, width_of(feature_map) or 0))
     out = _transform(feature_map, probes, "numbers between 0 and 1")
     out = np.asarray(out.toarray() if hasattr(out, "toarray") else out, np.float64)
@@ -66,7 +67,7 @@ def _transform(feature_map: Any, contexts: Any, what: str) -> Any:
     try:
         out = feature_map.transform(contexts)
         n_rows = out.shape[0]
-    except Exception as error:  # other people's code may raise anything
+    except Exception as error:  # third-party code may raise anything
         raise ValueError(
             f"feature_map must map any numbers to a matrix, got a {type(feature_map).__name__} that fails for "
             f"{what}: "

@@ -16,7 +16,7 @@ from fairbandits.models.shared import SharedModel
 
 
 def next_update(n: int, growth: float) -> int:
-    """Return the number of observations at which something is renewed again that was renewed at n of them.
+    """Return the number of observations at which an update is due, given that the last one was at n.
 
     Examples
     --------
@@ -27,17 +27,17 @@ def next_update(n: int, growth: float) -> int:
 
 
 class FirstHalfModel(RewardModel):
-    """A ridge regression that has learned the first half of the rewards it was given, for all arms.
+    """A ridge regression for all arms that has learned the first half of the rewards it was given.
 
     Parameters
     ----------
     width : int
-        Number of features.
+        The number of features.
     ridge : float
         The ridge penalty.
     growth : float
-        The share by which the number of rewards must grow before the regression learns more of them; 0 for at
-        once.
+        The share by which the number of rewards must grow before the regression learns more of them; 0 to learn
+        them at once.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class FirstHalfModel(RewardModel):
         self._due = 1
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: the expected reward, and the width `sqrt(x' A^-1 x)`."""
+        """Return the expected reward and the width `sqrt(x' A^-1 x)` of every arm for every user."""
         return self._regression.score(rows, arms)
 
     def coefficients(self, arm: int) -> Floats:
@@ -66,7 +66,7 @@ class FirstHalfModel(RewardModel):
         return self._regression.coefficients(0)
 
     def learn(self, arm: int, row: Row, reward: float) -> None:
-        """Queue a reward, and learn the oldest ones, until half of all have been learned."""
+        """Queue a reward, and learn the oldest rewards until half of all have been learned."""
         if row.width != self.width:
             raise ValueError(f"row must be {self.width} wide, got {row.width}")
         self._waiting.append((row.dense(), reward))
@@ -81,10 +81,10 @@ class FirstHalfModel(RewardModel):
         try:
             self._regression.learn(0, Row.of_vector(context), reward)
         except ValueError:
-            return  # a row that float64 cannot hold, too late to refuse it
+            return  # a row that float64 cannot hold; it is too late to reject it
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the regression, and the rewards that it has not learned yet."""
+        """Return the regression, and the rewards that have not been learned yet."""
         named = {f"regression.{name}": array for name, array in self._regression.arrays().items()}
         return named | {
             "contexts": np.array([context for context, _ in self._waiting]).reshape(-1, self.width),
@@ -93,7 +93,7 @@ class FirstHalfModel(RewardModel):
         }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what `arrays` returned."""
+        """Restore the state that `arrays` returned."""
         contexts, rewards = np.array(arrays["contexts"]), arrays["rewards"]
         if contexts.shape != (len(rewards), self.width):
             raise ValueError(f"contexts has shape {contexts.shape}, for {len(rewards)} rewards")

@@ -31,20 +31,20 @@ from fairbandits.models.threads import over_arms
 class HybridModel(RewardModel):
     """The reward is `(beta + theta_a).x`: beta is shared by all arms, theta_a is specific to arm a.
 
-    This is Algorithm 2 of Li et al. 2010 with z = x. For that choice its matrices collapse. With A_a, b_a the
-    disjoint regression of an arm alone, P_a = A_a^-1, q = P_a x and lambda the ridge,
+    This is Algorithm 2 of Li et al. 2010 with z = x. With this choice, its matrices simplify. Let A_a and b_a
+    be the disjoint regression of arm a alone, P_a = A_a^-1, q = P_a x, and lambda the ridge penalty. Then
 
         A0 = lambda I + sum_a lambda (I - lambda P_a)        b0 = lambda sum_a P_a b_a        beta = A0^-1 b0
         mean = x.P_a b_a + lambda q.beta                     width^2 = x.q + lambda^2 q' A0^-1 q
 
-    so that the state is a disjoint regression per arm and one more for beta. When an arm learns a row, P_a loses a
-    rank-one matrix, and A0 gains it: beta learns the row `lambda q / s` with the reward `(r - x.P_a b_a) / s`,
+    So the state is a disjoint regression per arm and one more for beta. When an arm learns a row, P_a loses a
+    rank-one matrix, which A0 gains: beta learns the row `lambda q / s` with the reward `(r - x.P_a b_a) / s`,
     where s = sqrt(1 + x.q).
 
     Parameters
     ----------
     width, ridge, dtype, discount
-        As in `RidgeRegressions`. With a discount below 1 an arm forgets when it learns; beta follows from the
+        As in `RidgeRegressions`. With a discount below 1, an arm forgets when it learns; beta follows from the
         arms.
     """
 
@@ -59,11 +59,11 @@ class HybridModel(RewardModel):
 
     @property
     def order_dependent(self) -> bool:  # type: ignore[override]
-        """Whether the same rewards in another order lead to other predictions."""
+        """Whether the same rewards in a different order lead to different predictions."""
         return self.discount < 1.0
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: the expected reward, and the width."""
+        """Return the expected reward and the width of every arm for every user."""
         scores = self._score(rows, arms, self.beta()[None])
         return scores[ARM_MEAN] + scores[LIFT], np.sqrt(scores[ARM_VARIANCE] + scores[SHARED_VARIANCE])
 
@@ -82,7 +82,7 @@ class HybridModel(RewardModel):
         return scores
 
     def _repair(self, rows: Rows, arms: Ints, betas: Floats, scores: Floats) -> None:
-        """Compute variances that rounding has made negative from A itself."""
+        """Recompute variances that rounding has made negative, from A itself."""
         root_of = functools.cache(self.arms.root_of)
         for user, arm in np.argwhere(~(scores[ARM_VARIANCE] >= 0.0)).tolist():
             root, x = root_of(int(arms[arm])), rows.row(user, arm).dense()
@@ -93,7 +93,7 @@ class HybridModel(RewardModel):
             scores[SHARED_VARIANCE, user, arm] = self.ridge**2 * (q @ self.shared.inverse_of(0) @ q)
 
     def learn(self, arm: int, row: Row, reward: float, weight: float = 1.0) -> None:
-        """Learn one row of an arm; where it is refused, nothing changes."""
+        """Learn one row of an arm; if it is rejected, nothing changes."""
         if arm < 0:
             return
         columns, values, _ = checked_entries(row, self.width)
@@ -110,7 +110,7 @@ class HybridModel(RewardModel):
         self.shared.learn(0, Row.of_vector(q), factor * residual)
 
     def learn_batch(self, batch: RowBatch, arms: Ints, rewards: Floats) -> bool:
-        """Learn many rows of arms; see `RidgeRegressions.learn_batch`. beta is solved for once."""
+        """Learn many rows of arms; see `RidgeRegressions.learn_batch`. beta is solved only once."""
         if not self.arms.accepts(batch, arms):
             return False
         gram, moment = np.zeros(self.width * (self.width + 1) // 2), np.zeros(self.width)
@@ -129,7 +129,7 @@ class HybridModel(RewardModel):
     def _learn_block(
         self, batch: RowBatch, block: Ints, arms: Ints, rewards: Floats, gram: Floats, moment: Floats
     ) -> None:
-        """Learn a block of rows in their arms; add to gram and moment what beta learns, also if it fails."""
+        """Learn a block of rows in their arms; add the rows for beta to gram and moment, even on failure."""
         slots = np.unique(arms[block])
         before, theta_before = self.arms.sum_inverses(slots)
         try:
@@ -140,11 +140,11 @@ class HybridModel(RewardModel):
             moment += self.ridge * (theta_after - theta_before)
 
     def forget(self, arm: int) -> None:
-        """Drop the arm-specific part; what beta has learned from the arm cannot be told apart."""
+        """Drop the arm-specific part; the arm's contribution to beta cannot be separated out."""
         self.arms.forget(arm)
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what another model has learned; what beta has from an arm of both is computed afresh."""
+        """Add the learned state of another model; contributions to beta from arms of both are recomputed."""
         changes = [(1.0, other._all_contributions())]
         for arm, theirs in pairs:
             changes += [(-1.0, self._contribution(arm)), (-1.0, other._contribution(theirs))]
@@ -153,7 +153,7 @@ class HybridModel(RewardModel):
         self._exchange(changes)
 
     def learn_equations(self, equations: NormalEquations, pairs: Iterable[tuple[int, int]]) -> None:
-        """Learn rows that have been summed; what beta has from an arm is computed afresh."""
+        """Learn rows that have been summed; the arms' contributions to beta are recomputed."""
         changes = []
         for arm, theirs in pairs:
             changes.append((-1.0, self._contribution(arm)))
@@ -162,11 +162,11 @@ class HybridModel(RewardModel):
         self._exchange(changes)
 
     def slots_in_equations(self, arms: Ints) -> Ints:
-        """Return the slots of normal equations in which rows of arms are summed."""
+        """Return the slots of normal equations in which the rows of the given arms are summed."""
         return arms
 
     def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
-        """Draw how far each mean is off, in widths; the uncertainty of beta is shared by all arms."""
+        """Draw the error of each mean, in units of its width; the uncertainty of beta is shared by all arms."""
         root = np.linalg.cholesky(self.shared.inverse_of(0))
         betas = (root @ rng.standard_normal((self.width, rows.n_users))).T
         scores = self._score(rows, arms, np.ascontiguousarray(betas))
@@ -197,23 +197,23 @@ class HybridModel(RewardModel):
         return {f"{which}.{name}": array for which, part in parts.items() for name, array in part.arrays().items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what `arrays` returned."""
+        """Restore the state that `arrays` returned."""
         self.arms.restore(self.arms.with_steps(with_prefix(arrays, "arms.")))
         self.shared.restore(with_prefix(arrays, "shared."))
 
     def _contribution(self, arm: int) -> tuple[Floats, Floats]:
-        """Return what an arm adds to A0 and b0."""
+        """Return the contribution of an arm to A0 and b0."""
         lost = identity(self.width) - self.ridge * self.arms._inverse(arm)
         return self.ridge * lost, self.ridge * self.arms.coefficients(arm)
 
     def _all_contributions(self) -> tuple[Floats, Floats]:
-        """Return what all arms, forgotten ones too, have added to A0 and b0."""
+        """Return the contributions of all arms, including forgotten ones, to A0 and b0."""
         if not self.shared.n_slots:
             return self._contribution(self.arms.n_slots)
         return self.shared._gram(0) - self.ridge * identity(self.width), self.shared.moment[0]
 
     def _exchange(self, changes: list[tuple[float, tuple[Floats, Floats]]]) -> None:
-        """Add to A0 and b0, or subtract, and solve for beta afresh."""
+        """Add contributions to A0 and b0, or subtract them, and solve for beta again."""
         if changes:
             gram, moment = (sum(sign * change[i] for sign, change in changes) for i in (0, 1))
             self.shared.add_sums(0, np.asarray(gram), np.asarray(moment))

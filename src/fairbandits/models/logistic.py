@@ -7,8 +7,8 @@ A^-1)`, with the same A and b as a ridge regression. A row moves theta to
 
 and A grows by `mu' x x'`, with mu' = mu (1 - mu) at the new theta. This is the update of Faury et al. 2022
 (Jointly Efficient and Optimal Algorithms for Logistic Bandits), and that of Chapelle and Li 2011 with a full
-matrix in place of its diagonal. The new theta differs from the old one along A^-1 x alone, so it takes one
-equation in one unknown; and it is what a ridge regression learns from a row of weight mu' with a suitable reward.
+matrix in place of its diagonal. The new theta differs from the old one only along A^-1 x, so finding it takes one
+equation in one unknown. A ridge regression learns the same theta from a row of weight mu' with a suitable reward.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from fairbandits.models.reward_model import RewardModel
 from fairbandits.models.rows import Row, Rows, as_single_round
 from fairbandits.models.shared import SharedModel
 
-# A row whose outcome was certain still counts for something; with less weight its reward would leave the range of
-# a float64.
+# A row whose outcome was certain keeps at least this weight; with less, its reward would leave the range of a
+# float64.
 _LEAST_WEIGHT = 1e-9
 _MOST_STEPS = 100
 _EXACT = 1e-16
@@ -65,15 +65,15 @@ class LogisticModel(RewardModel):
         self.model.learn(arm, row, *working_row(z.item(), width.item() ** 2, reward))
 
     def forget(self, arm: int) -> None:
-        """Drop what is known of an arm."""
+        """Discard the learned state of an arm."""
         self.model.forget(arm)
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what another model has learned."""
+        """Add the learned state of another model."""
         self.model.merge(other.model, pairs)  # type: ignore[arg-type]
 
     def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
-        """Draw how far each mean is off, in widths."""
+        """Draw the error of each mean, in units of its width."""
         return self.model.sample(rows, arms, rng)
 
     def coefficients(self, arm: int) -> Floats:
@@ -85,7 +85,7 @@ class LogisticModel(RewardModel):
         return self.model.arrays()
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what `arrays` returned."""
+        """Restore the state that `arrays` returned."""
         self.model.restore(arrays)
 
 
@@ -99,14 +99,14 @@ def _sigmoid(z: float) -> float:
 
 @kernel()
 def working_row(z: float, variance: float, reward: float) -> tuple[float, float]:
-    """Compute the reward and the weight with which a ridge regression makes the logistic step.
+    """Compute the reward and the weight with which a ridge regression takes the logistic step.
 
     Parameters
     ----------
     z, variance : float
         theta.x and x' A^-1 x before the step.
     reward : float
-        From 0 to 1.
+        The reward, from 0 to 1.
     """
     # The step is A^-1 x times t = reward - sigmoid(z + variance t): one solution, in [reward - 1, reward].
     lo, hi = reward - 1.0, reward
@@ -120,7 +120,7 @@ def working_row(z: float, variance: float, reward: float) -> tuple[float, float]
         else:
             lo = t
         step = excess / (1.0 + variance * mu * (1.0 - mu))
-        # Newton's step where it shrinks; where steps oscillate, half of the bracket.
+        # Take Newton's step if it shrinks; if steps oscillate, halve the bracket.
         if not lo <= t - step <= hi or 2.0 * abs(step) > before:
             step = t - 0.5 * (lo + hi)
         before = abs(step)
@@ -137,13 +137,13 @@ def working_row(z: float, variance: float, reward: float) -> tuple[float, float]
 def to_rewards(z: Floats, width: Floats) -> tuple[Floats, Floats]:
     """Map theta.x and its width to the scale of rewards: `mu = sigmoid(z)`, and `sigmoid(z + width) - mu`.
 
-    So `mean + width` is the reward one standard deviation up, never above 1.
+    So `mean + width` is the reward at one standard deviation above theta.x, and is never above 1.
     """
     mean, up = np.empty(z.shape), np.empty(z.shape)
     for i in range(len(z)):
         for j in range(z.shape[1]):
             mean[i, j] = _sigmoid(z[i, j])
-            # Computed from the smaller tail: near 1 the difference of two sigmoids has no digits left.
+            # Computed from the smaller tail: near 1, the difference of two sigmoids has no correct digits left.
             if z[i, j] > 0.0:
                 up[i, j] = _sigmoid(-z[i, j]) - _sigmoid(-z[i, j] - width[i, j])
             else:

@@ -1,4 +1,4 @@
-"""Ridge regressions of which those with few observations have no matrices."""
+"""Ridge regressions that have no matrices while they have few observations."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from fairbandits.models.ridge import MOST_LEVERAGE, RidgeRegressions, check_shap
 from fairbandits.models.row_batch import RowBatch
 from fairbandits.models.rows import Row
 
-# A scaled to a unit diagonal has no eigenvalue below ridge / trace(A), and Cholesky's rounding errors are below
-# d * 1e-16: up to a trace of this times ridge / d it cannot break down.
+# A scaled to a unit diagonal has no eigenvalue below ridge / trace(A), and the rounding errors of Cholesky's
+# method are below d * 1e-16. So the method cannot break down up to a trace of this times ridge / d.
 _MOST_TRACE = 1e13
 
 
@@ -49,7 +49,7 @@ class LowRankRegressions(RidgeRegressions):
 
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
         self._low_rank = ArrayPool({"steps": ((width,), dtype), "rows": ((width + 2,), np.float64)})
-        # Kernels of regressions without matrices take the layout of the disjoint model, which here has no blocks.
+        # Kernels of regressions without matrices take the layout of the disjoint model, which has no blocks here.
         nothing: Ints = np.zeros(0, np.int64)
         no_parts = nothing.reshape(0, 1), np.zeros((0, 1)), nothing
         self._no_blocks = empty_blocks(0, width, dtype), nothing, *no_parts
@@ -115,9 +115,10 @@ class LowRankRegressions(RidgeRegressions):
     # -- learning many at once -------------------------------------------------------------------------
 
     def learn_batch(self, batch: RowBatch, arms: Ints, rewards: Floats) -> bool:
-        """Learn many rows of arms, as if one by one in their order; rows of arm -1 are left out.
+        """Learn many rows of arms, as if one by one and in order; rows of arm -1 are left out.
 
-        Returns False, having changed nothing, if one of the rows might be refused: then learn them one by one.
+        Returns False, having changed nothing, if one of the rows might be rejected; the rows must then be learned
+        one by one.
         """
         if not self.accepts(batch, arms):
             return False
@@ -129,7 +130,7 @@ class LowRankRegressions(RidgeRegressions):
 
     @contextmanager
     def marking(self, batch: RowBatch, slots: Ints) -> Iterator[None]:
-        """Mark the rows that were learned before an exception, given the slots of all, for which there is room."""
+        """Mark the rows that were learned before an exception, given the slots of all; these must have room."""
         before = self.rows_learned.copy()
         try:
             yield
@@ -148,7 +149,7 @@ class LowRankRegressions(RidgeRegressions):
         return bool((before + added[touched] <= _MOST_TRACE / self.width * self.ridge).all())
 
     def reserve(self, slots: Ints) -> None:
-        """Make room for rows of slots, -1 for none; growing once for all takes the least time."""
+        """Make room for rows of slots, -1 for none; growing once for all rows is fastest."""
         if slots.max(initial=-1) >= self.n_slots:
             self._add_slots(int(slots.max()) + 1)
         counts = np.bincount(slots[slots >= 0])
@@ -156,7 +157,7 @@ class LowRankRegressions(RidgeRegressions):
         self._collect()
 
     def _room(self, slots: Ints, counts: Ints) -> Ints:
-        """Return how many low-rank steps slots can take at most when each learns some rows."""
+        """Return the largest number of low-rank steps that slots can take when each learns some rows."""
         room = np.minimum(counts, self._most_steps() - self.where[slots, N_STEPS])
         return np.where(self.where[slots, MATRICES] < 0, room, 0)
 
@@ -174,7 +175,7 @@ class LowRankRegressions(RidgeRegressions):
         self._low_rank.give_back_many(steps[taken:])
         is_open = (learned < sizes) & (self.where[heads, MATRICES] < 0)
         freed = self._open_many(heads[is_open])
-        # Nothing may fail in between: the matrices that were opened are singular.
+        # Nothing may fail between these calls, because the newly opened matrices are singular.
         self._learn_rest(fields, firsts[:-1] + learned, firsts[1:], is_open, slots, rewards)
         self._low_rank.give_back_many(freed)
 
@@ -194,7 +195,7 @@ class LowRankRegressions(RidgeRegressions):
     def _open_many(self, slots: Ints) -> Ints:
         """Allocate the matrices of slots that have none; A^-1 is still to be written.
 
-        Returns the places of their low-rank steps, to be given back.
+        Returns the places of their low-rank steps, which must be given back.
         """
         freed = np.empty(int(self.where[slots, N_STEPS].sum()), np.int64)
         if slots.size:
@@ -217,7 +218,7 @@ class LowRankRegressions(RidgeRegressions):
         return low_rank_product(self._steps_state, slot, columns, values, self.ridge)
 
     def packed_inverses(self, slots: Ints) -> Floats:
-        """Return copies of A^-1 of many slots as packed triangles; ridge^-1 I for one that holds nothing."""
+        """Return copies of A^-1 of many slots as packed triangles; ridge^-1 I for an empty slot."""
         inverses = super().packed_inverses(slots)
         known = np.flatnonzero((slots >= 0) & (slots < self.n_slots))
         steps = known[self.where[slots[known], MATRICES] < 0]
@@ -251,7 +252,7 @@ class LowRankRegressions(RidgeRegressions):
         return super().arrays() | self._low_rank.used()
 
     def with_steps(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return arrays of a version in which all regressions had matrices as those of this one."""
+        """Convert arrays of an older version, in which all regressions had matrices, to those of this version."""
         if "steps" in arrays:
             return arrays
         where = np.full((len(arrays["where"]), self.where.shape[1]), -1, np.int64)
@@ -274,7 +275,7 @@ class LowRankRegressions(RidgeRegressions):
 
 
 def sorted_by_slot(slots: Ints) -> Ints:
-    """Return the order of rows by slot, those of one slot in their own order; without slot -1."""
+    """Return the order that sorts rows by slot and keeps their order within a slot, without slot -1."""
     order = np.argsort(slots, kind="stable")
     return order[np.count_nonzero(slots < 0) :]
 
@@ -286,7 +287,7 @@ def group_firsts(slots: Ints) -> Ints:
 
 
 def first_rows(slots: Ints, counts: Ints) -> NDArray[np.bool_]:
-    """Return which rows are among the first of their slot, given how many of each slot; False for slot -1."""
+    """Return whether each row is among the first of its slot, given a count per slot; False for slot -1."""
     order = sorted_by_slot(slots)
     firsts = group_firsts(slots[order])
     place_in_group = np.arange(order.size) - np.repeat(firsts[:-1], np.diff(firsts))

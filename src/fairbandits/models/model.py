@@ -1,4 +1,4 @@
-"""Which model predicts the rewards: a description, from which reward models are built."""
+"""The description of a model that predicts rewards, from which reward models are built."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from fairbandits.models.shared import SharedModel
 from fairbandits.parameters import Parameters, number, one_of, parameter
 
 _CLASSES: dict[str, type[LinearModel]] = {"disjoint": DisjointModel, "shared": SharedModel, "hybrid": HybridModel}
-#: The kind that compares all others as the stream goes.
+#: The kind that compares all others as the stream proceeds.
 AUTO = "auto"
 
 
 class ModelBuilder(Protocol):
-    """What policies make of their parameter `model`."""
+    """A builder of reward models, which policies make from their parameter `model`."""
 
     @property
     def order_dependent(self) -> bool:
-        """Whether the same rewards in another order lead to other predictions."""
+        """Whether the same rewards in a different order lead to different predictions."""
         ...
 
     @property
@@ -59,7 +59,7 @@ def _check_feature_map(_: str, value: Any) -> None:
 
 
 class Model(Parameters):
-    """How rewards are predicted. Every policy takes one as `model`, or a word for its kind.
+    """How rewards are predicted. Every policy takes a `Model`, or the name of its kind, as `model`.
 
     Examples
     --------
@@ -84,35 +84,29 @@ class Model(Parameters):
         default="identity",
         check=one_of("identity", "logistic"),
         doc='"identity": the expected reward is `theta.x`. "logistic": it is `sigmoid(theta.x)`, scaled to the '
-        "policy's "
-        "`reward_range`, for clicks and other binary rewards; an arm that has learned nothing is then predicted "
-        "in the "
-        "middle of the range.",
+        "policy's `reward_range`, for clicks and other binary rewards. The predicted reward of an arm that has "
+        "learned nothing is then the middle of the range.",
     )
     discount: float = parameter(
         default=1.0,
         check=number(above=0.0, at_most=1.0),
         doc="Forgetting, for rewards that drift: the factor by which the weight of a reward shrinks when its "
-        "regression "
-        "learns another. 1 forgets nothing; 0.99 looks back over about 100 rewards. Rewards are counted by "
-        "regression: "
-        "per arm, or together for the shared model (as in Russac et al. 2019). With forgetting the order of "
-        "rewards "
-        "matters, and merging two policies adds up what either still remembers.",
+        "regression learns another. With 1, nothing is forgotten; with 0.99, a regression looks back over about "
+        "100 rewards. Rewards are counted by regression: per arm, or together for the shared model (as in Russac "
+        "et al. 2019). With forgetting, the order of rewards matters, and merging two policies adds up the "
+        "rewards that each still remembers.",
     )
     feature_map: Any = parameter(
         default=None,
         check=_check_feature_map,
         doc="A fitted transformer with scikit-learn's `transform`, applied to every context, for rewards that "
-        "are not "
-        "linear. Decisions then hold the mapped context, which is what is learned. It is not saved with a "
-        "policy: pass "
-        "it to `load`, which checks that it is the same.",
+        "are not linear. Decisions then hold the mapped context, from which the model learns. The transformer is "
+        "not saved with a policy: pass it to `load`, which checks that it is the same.",
     )
     dtype: str = parameter(
         default="float64",
         check=one_of("float64", "float32"),
-        doc="How A^-1 is stored. As float32 it takes half the memory, and scores are right to about six digits.",
+        doc="The type of A^-1. float32 halves its memory; scores are then accurate to about six digits.",
     )
 
     def build(self, width: int, ridge: float) -> RewardModel:
@@ -124,7 +118,7 @@ class Model(Parameters):
 
     @property
     def order_dependent(self) -> bool:
-        """Whether the same rewards in another order lead to other predictions."""
+        """Whether the same rewards in a different order lead to different predictions."""
         return self.discount < 1.0 or self.link == "logistic" or self.kind == AUTO
 
     def _check_together(self) -> None:
@@ -149,7 +143,7 @@ class Model(Parameters):
         return rows if self.feature_map is None else feature_maps.mapped(self.feature_map, rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the parameters as JSON values; of a feature map, its name and a fingerprint."""
+        """Return the parameters as JSON values; a feature map as its name and a fingerprint."""
         values = self.get_params(deep=False)
         if self.feature_map is not None:
             fingerprint = feature_maps.fingerprint(self.feature_map)
@@ -158,7 +152,7 @@ class Model(Parameters):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], feature_map: Any = None) -> Model:
-        """Return the model of which `to_dict` returned the values, given its feature map where it had one."""
+        """Rebuild a model from the values that `to_dict` returned, given its feature map if it had one."""
         known = values.get("feature_map")
         if known is None:
             if feature_map is not None:
@@ -186,7 +180,7 @@ class Model(Parameters):
 
 
 class _NoModel:
-    """For policies that need no prediction."""
+    """The builder for policies that need no prediction."""
 
     order_dependent = False
     is_additive = True
@@ -201,7 +195,7 @@ class _NoModel:
 
 
 class _Custom(_NoModel):
-    """A class that derives from `RewardModel`."""
+    """The builder for a custom class that derives from `RewardModel`."""
 
     is_additive = False
 

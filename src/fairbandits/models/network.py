@@ -27,7 +27,7 @@ from fairbandits.models.threads import USERS_AT_A_TIME, in_chunks
 Layer = tuple[Floats, Floats]
 
 _BATCH = 128
-# A training goes through the rewards at least this often, and takes at least this number of steps.
+# Training makes at least this many passes over the rewards, and takes at least this many steps.
 _EPOCHS, _STEPS = 20, 300
 _LEARNING_RATE = 0.01
 # The rest are scikit-learn's defaults: Adam's decay rates and epsilon, and the L2 penalty of a batch.
@@ -35,12 +35,12 @@ _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 _PENALTY = 1e-4
 # Squared errors of larger contexts exceed every tolerance.
 _LARGEST = 1e10
-# What is learned depends on the rewards alone, not on a policy's random state, so that logs can be replayed.
+# The learned state depends only on the rewards, not on a policy's random state, so that logs can be replayed.
 _SEED = 0
 
 
 def initial_layers(sizes: tuple[int, ...]) -> list[Layer]:
-    """Return layers with random weights (Glorot and Bengio 2010), for contexts that nothing is known about.
+    """Return layers with random weights (Glorot and Bengio 2010), for contexts about which nothing is known.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def represent(layers: list[Layer], contexts: Floats | SparseRows) -> Floats:
 
 
 def _first_sums(layer: Layer, contexts: Floats | SparseRows) -> Floats:
-    """Return what the units of the first layer sum, before they are rectified."""
+    """Return the sums of the units of the first layer, before rectification."""
     weights, biases = layer
     if not isinstance(contexts, SparseRows):
         sums: Floats = contexts @ weights
@@ -137,10 +137,10 @@ def _add_entries(columns: Ints, values: Floats, lo: int, hi: int, weights: Float
 def train_layers(contexts: Floats, rewards: Floats, hidden: tuple[int, ...]) -> list[Layer]:
     """Train a network to predict rewards, by Adam on squared errors; return its hidden layers.
 
-    The weights are those of scikit-learn's `MLPRegressor`, step by step. With batches and layers as small as
+    The weights equal those of scikit-learn's `MLPRegressor` after every step. For batches and layers as small as
     these, `MLPRegressor` itself takes two to seven times as long, because of its overhead per batch.
 
-    Raises ValueError for contexts on which it cannot be trained.
+    Raises ValueError for contexts on which the network cannot be trained.
     """
     if np.abs(contexts).max() > _LARGEST:
         raise ValueError(
@@ -223,7 +223,7 @@ def _move(
 ) -> None:
     """Move parameters by a step of Adam, given the summed gradient of a batch of n; only weights are penalised.
 
-    The order of operations is scikit-learn's, so that the result is the same bit for bit.
+    The order of operations is scikit-learn's, so that the result is bitwise identical.
     """
     first, second = moments
     for i in range(parameters.size):

@@ -18,7 +18,7 @@ from fairbandits.models.ridge import in_widths
 from fairbandits.models.rows import DenseRows, Row, Rows, SparseRows
 from fairbandits.models.shared import SharedModel
 
-# With fewer rewards a network has nothing to learn from.
+# With fewer rewards, a network has too little to learn from.
 _FIRST_TRAINING = 50
 
 
@@ -26,13 +26,14 @@ class NeuralLinearModel(RewardModel):
     """Ridge regressions on a learned representation of contexts.
 
     The representation z of a context is the last hidden layer of a network with rectified linear units, and a
-    constant 1. The network is trained on all rewards so far, and trained afresh when there are enough new ones;
-    the regressions are then solved again on the new representation. In between they learn every reward exactly.
+    constant 1. The network is trained on all rewards so far, and trained from scratch again when there are enough
+    new ones; the regressions are then solved again on the new representation. In between they learn every reward
+    exactly.
 
     Parameters
     ----------
     width : int
-        Number of features.
+        The number of features.
     ridge : float
         The ridge penalty.
     layer : {"disjoint", "shared"}
@@ -69,14 +70,14 @@ class NeuralLinearModel(RewardModel):
         self.squares: Floats = np.zeros(0)
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: the expected reward, and the width `sqrt(z' A^-1 z)`."""
+        """Return the expected reward and the width `sqrt(z' A^-1 z)` of every arm for every user."""
         represented = self._represent(rows)
         mean, width = self.regression.score(represented, arms)
         self._last = rows, represented, width
         return mean, width
 
     def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
-        """Draw how far each mean is off, in widths; arms are off together where they share a regression."""
+        """Draw the error of each mean, in units of its width; arms with a shared regression err together."""
         if not isinstance(self.regression, SharedModel):
             return self.regression.sample(rows, arms, rng)
         if self._last is None or self._last[0] is not rows:
@@ -89,7 +90,7 @@ class NeuralLinearModel(RewardModel):
         return in_widths((z @ drawn[:, :, None])[:, :, 0], width)
 
     def noise(self, arms: Ints, shape: float, scale: float) -> tuple[Floats, Floats]:
-        """Return shape and scale of the inverse gamma posterior of the noise's variance, one per regression.
+        """Return the shape and the scale of the inverse gamma posterior of the noise variance, one per regression.
 
         These are `a = a0 + n / 2` and `b = b0 + (sum r^2 - theta' A theta) / 2`.
         """
@@ -110,7 +111,7 @@ class NeuralLinearModel(RewardModel):
         return a, b
 
     def learn(self, arm: int, row: Row, reward: float) -> None:
-        """Learn a reward in the linear layer; train the network where it is due."""
+        """Learn a reward in the linear layer; train the network when that is due."""
         if row.width != self.width:
             raise ValueError(f"row must be {self.width} wide, got {row.width}")
         context = row.dense()
@@ -144,7 +145,7 @@ class NeuralLinearModel(RewardModel):
         }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what `arrays` returned."""
+        """Restore the state that `arrays` returned."""
         contexts, arms, rewards = (np.array(arrays[name]) for name in ("contexts", "arms", "rewards"))
         if contexts.shape != (len(rewards), self.width) or arms.shape != rewards.shape:
             raise ValueError(
@@ -183,7 +184,7 @@ class NeuralLinearModel(RewardModel):
         return squares
 
     def _train(self) -> None:
-        """Train the network afresh on all rewards, and solve the linear layer again."""
+        """Train the network from scratch on all rewards, and solve the linear layer again."""
         contexts, rewards = np.array(self._contexts), np.array(self._rewards)
         self._n_trained = len(rewards)
         try:

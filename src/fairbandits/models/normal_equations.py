@@ -15,13 +15,14 @@ from fairbandits.models.rows import DenseRows, Rows
 class NormalEquations:
     """The normal equations of several regressions: `sum x x'` (packed), `sum r x`, and the number of rows.
 
-    A row costs as much as it has pairs of non-zeros, not the square of the width, which learning it at once would
-    take; at the end each regression is solved once. Equations of two parts of a log add up to those of both.
+    Adding a row takes as many operations as the row has pairs of non-zeros, while learning it at once would take
+    the square of the width. Each regression is solved once, at the end. The equations of two parts of a log can be
+    added to obtain those of both.
 
     Parameters
     ----------
     width : int
-        Number of features.
+        The number of features.
 
     Examples
     --------
@@ -40,7 +41,7 @@ class NormalEquations:
         self.count: Ints = np.zeros(0, np.int64)
 
     def add(self, rows: Rows, slots: Ints, rewards: Floats) -> None:
-        """Add one row per user, as if for a single arm: the regression of each, and its reward."""
+        """Add rows with a single arm, one per user, given the regression and the reward of each row."""
         if rows.width != self.width or not rows.n_users * rows.n_arms == slots.size == rewards.size:
             raise ValueError(
                 f"rows must be {self.width} wide, one per slot and reward, got {rows.n_users} row(s), "
@@ -54,7 +55,7 @@ class NormalEquations:
                 _add_sparse(tuple(rows.parts), slots, rewards, self.gram, self.moment, self.count)
 
     def merge(self, other: NormalEquations, ours: Ints, theirs: Ints) -> None:
-        """Add some regressions of another to ours."""
+        """Add some regressions of other equations to ours."""
         if len(ours):
             self._reserve(int(ours.max()) + 1)
             self.gram[ours] += other.gram[theirs]

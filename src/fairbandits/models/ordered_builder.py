@@ -1,4 +1,4 @@
-"""A builder for reward models of which a policy itself sets the parameters."""
+"""A builder for reward models whose parameters are set by the policy itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairbandits.models.rows import Rows
 
 
 class OrderedBuilder:
-    """Builds models that learn rewards in their order: nothing can be summed up or merged.
+    """Builds models that learn rewards in order, so that rewards cannot be summed and models cannot be merged.
 
     Parameters
     ----------

@@ -20,13 +20,13 @@ class RewardModel(ABC):
     To use a custom model, derive a class and pass it to a policy: `LinUCB(model=MyModel)`. The policy creates an
     instance with the number of features when it sees the first contexts. Arms are numbered 0, 1, 2, ... by the
     policy; -1 stands for an arm about which nothing has been learned. The number of a forgotten arm is reused for
-    the next new one.
-    Rewards come scaled to [0, 1], whatever the policy's `reward_range`, and are predicted on that scale.
+    the next new one. Rewards are passed scaled to [0, 1], whatever the policy's `reward_range`, and are predicted
+    on that scale.
 
     Parameters
     ----------
     width : int
-        Number of features.
+        The number of features.
     """
 
     #: Whether the same rewards in a different order lead to different predictions.
@@ -45,7 +45,7 @@ class RewardModel(ABC):
 
     @abstractmethod
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm.
+        """Predict the reward of every arm for every user.
 
         Parameters
         ----------
@@ -62,24 +62,24 @@ class RewardModel(ABC):
 
     @abstractmethod
     def learn(self, arm: int, row: Row, reward: float) -> None:
-        """Learn the reward of an arm with a context; raise ValueError if that is impossible, and change nothing.
+        """Learn the reward of an arm with a context; if that is impossible, raise ValueError and change nothing.
 
         The arm is -1 if it has been forgotten since it was chosen.
         """
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all that was learned, as arrays."""
+        """Return the learned state as arrays."""
 
     @abstractmethod
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what `arrays` returned."""
+        """Restore the state that `arrays` returned."""
 
     def forget(self, arm: int) -> None:  # noqa: B027 - optional
-        """Drop what is known of an arm; a model that cannot tell arms apart keeps it."""
+        """Discard the learned state of an arm; a model that cannot tell arms apart keeps it."""
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what another model has learned; each pair is the number of an arm here and in the other model."""
+        """Add the learned state of another model; each pair holds the numbers of an arm here and there."""
         raise ValueError(f"policies with model={type(self).__name__} do not merge")
 
     def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:

@@ -30,12 +30,12 @@ from fairbandits.models.normal_equations import NormalEquations
 from fairbandits.models.reward_model import RewardModel
 from fairbandits.models.rows import Row, Rows, checked_entries, refuse_outside
 
-# Each rank-one update adds a rounding error of about one unit in the last place of the largest entry of A^-1; a
-# thousand of them leave eight good digits even where a direction has been seen 100,000 times.
+# Each rank-one update adds a rounding error of about one unit in the last place of the largest entry of A^-1;
+# after a thousand updates, eight digits are still correct, even in a direction that has been seen 100,000 times.
 _REFRESH_EVERY = 1000
 # For wide models a refresh (d^3) must not cost more than the updates (d^2) between two of them.
 _REFRESH_EVERY_WIDTHS = 4
-# One update divides A^-1 along x by 1 + leverage, and loses as many digits there as that number has.
+# One update divides A^-1 along x by 1 + leverage, and in that direction loses as many digits as this number has.
 MOST_LEVERAGE = 1e5
 
 
@@ -48,21 +48,21 @@ class RidgeRegressions(RewardModel):
     Parameters
     ----------
     width : int
-        Number of features.
+        The number of features.
     ridge : float
         The ridge penalty, > 0.
     dtype : {"float64", "float32"}
-        The type of A^-1. In float32 it takes half the memory, and scores are accurate to about six digits; A and
-        b, from which it is recomputed, are always float64.
+        The type of A^-1. In float32, A^-1 takes half the memory, and scores are accurate to about six digits; A
+        and b, from which A^-1 is recomputed, are always float64.
     discount : float
-        Factor by which the weight of a row shrinks when its slot learns another: `A = ridge * I + sum d^k x x'`
-        and `b = sum d^k r x` for a row k rows ago. Below 1, every row is learned by solving from scratch, which
-        costs d^3 instead of d^2.
+        The factor by which the weight of a row shrinks when its slot learns another row: `A = ridge * I + sum d^k
+        x x'` and `b = sum d^k r x`, where the row x was learned k rows ago. With a discount d below 1, every row
+        is learned by solving from scratch, which costs width^3 operations instead of width^2.
     """
 
     is_mergeable = True
 
-    # Per slot: where its matrices are, b, theta, log det A, rows learned, and rows since A^-1 was recomputed.
+    # Per slot: the place of its matrices, b, theta, log det A, rows learned, and rows since A^-1 was recomputed.
     _ARRAYS = ("where", "moment", "theta", "log_det", "rows_learned", "since_refresh")
 
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
@@ -78,7 +78,8 @@ class RidgeRegressions(RewardModel):
         self.since_refresh: Ints = np.empty(0, np.int64)
         self._matrices = self._matrix_pool()
         self._refresh_every = max(_REFRESH_EVERY, _REFRESH_EVERY_WIDTHS * width)
-        #: How often slots were emptied or restored, after which copies elsewhere start over (`models.device`).
+        #: The number of times that slots were emptied or restored; after each, copies elsewhere start over
+        #: (`models.device`).
         self.n_resets = 0
         self._collect()
 
@@ -113,11 +114,11 @@ class RidgeRegressions(RewardModel):
 
     @property
     def n_slots(self) -> int:
-        """The number of slots that have memory."""
+        """The number of slots with allocated memory."""
         return len(self.theta)
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm; defined by subclasses."""
+        """Predict the reward of every arm for every user; defined by subclasses."""
         raise NotImplementedError
 
     def _repair(self, rows: Rows, slots: Ints, width: Floats) -> None:
@@ -129,7 +130,7 @@ class RidgeRegressions(RewardModel):
     # -- learning --------------------------------------------------------------------------------------
 
     def learn(self, arm: int, row: Row, reward: float, weight: float = 1.0) -> None:
-        """Learn a row in the slot of an arm, `weight` times; if it is refused, nothing changes.
+        """Learn a row in the slot of an arm, `weight` times; if it is rejected, nothing changes.
 
         Raises
         ------
@@ -158,7 +159,7 @@ class RidgeRegressions(RewardModel):
         return learn_row(*at, self._state, slot, MOST_LEVERAGE, self._refresh_every, self.ridge)
 
     def _allocate(self, slot: int, outcome: int) -> None:
-        """Allocate what a slot needs to learn a row."""
+        """Allocate the memory that a slot needs to learn a row."""
         if outcome == NEEDS_MATRICES:
             self._add_matrices(slot)
 
@@ -173,7 +174,7 @@ class RidgeRegressions(RewardModel):
         return int(self.where[slot, MATRICES])
 
     def _reserve_matrices(self, n: int) -> None:
-        """Allocate all that n more slots with matrices need, before one of them is changed."""
+        """Allocate all the memory that n more slots with matrices need, before any of them changes."""
         self._matrices.reserve(n)
         self._collect()
 
@@ -184,7 +185,7 @@ class RidgeRegressions(RewardModel):
         return 0 <= slot < self.n_slots and bool(self.where[slot, MATRICES] >= 0)
 
     def _learn_afresh(self, slot: int, row: Row, reward: float, weight: float) -> None:
-        """Learn a row by solving from scratch, on copies until that has succeeded."""
+        """Learn a row by solving from scratch, working on copies until that has succeeded."""
         columns, values, n_shared = checked_entries(row, self.width)
         gram, moment = self._gram(slot).copy(), self.moment[slot].copy()
         if self.discount < 1.0:
@@ -219,16 +220,16 @@ class RidgeRegressions(RewardModel):
         self._solve(slot, self._gram(slot) + gram, self.moment[slot] + moment, n_rows)
 
     def learn_equations(self, equations: NormalEquations, pairs: Iterable[tuple[int, int]]) -> None:
-        """Learn rows that have been summed, given pairs of an arm here and its number in the equations."""
+        """Learn rows that have been summed, given pairs of an arm and its number in the equations."""
         for slot, theirs in pairs:
             self.add_sums(slot, equations.gram[theirs], equations.moment[theirs], int(equations.count[theirs]))
 
     def slots_in_equations(self, arms: Ints) -> Ints:
-        """Return the slots of normal equations in which rows of arms are summed."""
+        """Return the slots of normal equations in which the rows of the given arms are summed."""
         return arms
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what other regressions have learned, given pairs of a slot here and one there."""
+        """Add the learned state of other regressions, given pairs of a slot here and a slot there."""
         for slot, theirs in pairs:
             self._merge_slot(slot, other, theirs)
 
@@ -273,7 +274,7 @@ class RidgeRegressions(RewardModel):
         return unpacked(self._inverse(slot), self.width)
 
     def packed_inverses(self, slots: Ints) -> Floats:
-        """Return copies of A^-1 of many slots as packed triangles; ridge^-1 I for one that holds nothing."""
+        """Return copies of A^-1 of many slots as packed triangles; ridge^-1 I for an empty slot."""
         inverses = np.tile(identity(self.width) / self.ridge, (len(slots), 1))
         known = np.flatnonzero((slots >= 0) & (slots < self.n_slots))
         places = self.where[slots[known], MATRICES]
@@ -309,15 +310,15 @@ class RidgeRegressions(RewardModel):
         return {name: getattr(self, name)[:used] for name in self._ARRAYS} | self._matrices.used()
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what `arrays` returned."""
-        # Kernels do not check their indices, so nothing invalid must reach them.
+        """Restore the state that `arrays` returned."""
+        # Kernels do not check their indices, so they must never receive invalid ones.
         self._check(arrays)
         self.n_resets += 1
         self._copy_in(arrays)
         self._collect()
 
     def _copy_in(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Copy arrays that have been checked."""
+        """Copy in arrays that have been checked."""
         places = arrays["where"][:, MATRICES]
         self._matrices.restore(arrays, places[places != -1].tolist())
         for name in self._ARRAYS:
@@ -332,7 +333,7 @@ class RidgeRegressions(RewardModel):
         """Make room for at least n_slots, by doubling, so that the amortised cost per slot is constant."""
         old = self.n_slots
         new = max(n_slots, 2 * old)
-        # All are allocated before one is replaced: if there is no memory, nothing has changed.
+        # All arrays are allocated before any is replaced, so that nothing changes if memory runs out.
         arrays = {name: getattr(self, name) for name in self._ARRAYS}
         grown = {name: np.zeros((new, *array.shape[1:]), array.dtype) for name, array in arrays.items()}
         for name, array in arrays.items():
@@ -350,7 +351,7 @@ class RidgeRegressions(RewardModel):
 
 
 def check_shapes(arrays: dict[str, NDArray[Any]], ours: dict[str, NDArray[Any]]) -> None:
-    """Raise ValueError for arrays of different lengths, or without the shape and type of ours."""
+    """Raise ValueError for arrays of different lengths, or with shapes or types other than ours."""
     n = len(arrays[next(iter(ours))])
     for name, array in ours.items():
         if arrays[name].shape != (n, *array.shape[1:]) or arrays[name].dtype != array.dtype:
@@ -358,5 +359,5 @@ def check_shapes(arrays: dict[str, NDArray[Any]], ours: dict[str, NDArray[Any]])
 
 
 def in_widths(deviations: Floats, width: Floats) -> Floats:
-    """Divide deviations by their widths; 0 where the width is 0."""
+    """Divide deviations by their widths; the result is 0 where the width is 0."""
     return np.divide(deviations, width, out=np.zeros(width.shape), where=width > 0.0)

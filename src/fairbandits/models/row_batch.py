@@ -22,12 +22,12 @@ from fairbandits.models.kernels.layouts import (
 from fairbandits.models.kernels.split_rows import copy_rows, measure_rows, row_squares
 from fairbandits.models.rows import Row
 
-# Rows are copied in blocks of at most so many entries, 32 MB.
+# Rows are copied in blocks of at most this many entries (32 MB).
 _ENTRIES_AT_A_TIME = 2**21
 
 
 class RowPiece(NamedTuple):
-    """Some rows of one round: one of each of `users`, that of the arm at its place."""
+    """Some rows of one round: for each of `users`, the row of the arm at the corresponding place."""
 
     parts: SplitRows
     users: Ints
@@ -35,7 +35,7 @@ class RowPiece(NamedTuple):
 
 
 class RowBatch:
-    """Rows of many rounds, to be learned together: they stay where they are, and are copied block by block.
+    """Rows of many rounds, to be learned together; they stay where they are, and are copied block by block.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ class RowBatch:
     order : array of int
         The index of each row of the batch among those of all pieces.
     width : int
-        The number of features of all of them.
+        The number of features of every row.
 
     Attributes
     ----------
     learned : array of bool
-        Which rows were learned before learning the batch failed.
+        Whether each row had been learned when learning the batch failed.
     """
 
     def __init__(self, pieces: Sequence[RowPiece], order: Ints, width: int) -> None:
@@ -76,7 +76,7 @@ class RowBatch:
             yield chosen[first : first + size]
 
     def gather(self, chosen: Ints) -> SplitRows:
-        """Copy out some rows, as rows of as many users with one arm each; the next call overwrites them."""
+        """Copy out some rows, as rows of different users with one arm each; the next call overwrites them."""
         flat = self._order[chosen]
         sorter = np.argsort(flat)
         stops, columns, values, n_shared, names = self.copy(flat[sorter])
@@ -95,7 +95,8 @@ class RowBatch:
     def copy(self, ascending: Ints) -> tuple[Ints, Ints, Floats, Ints, Ints]:
         """Copy out rows by their ascending indices in the pieces.
 
-        Returns where each stops, columns, values, how many of the first entries arms share, names of arm parts.
+        Returns the stop of each row, the columns, the values, the number of leading entries that arms share, and
+        the names of the arm parts.
         """
         edges = np.searchsorted(ascending, self._firsts)
         ranges = [(i, slice(*edges[i : i + 2].tolist())) for i in np.flatnonzero(np.diff(edges)).tolist()]
@@ -115,14 +116,14 @@ class RowBatch:
         return stops, columns, values, n_shared, names
 
     def _room_for(self, size: int) -> tuple[Ints, Floats]:
-        """Return arrays for some entries, the same for every block: new memory would cost as much as copying."""
+        """Return arrays for some entries, reused for every block: new memory would cost as much as copying."""
         if size > len(self._columns):
             self._columns, self._values = np.empty(size, np.int64), np.empty(size)
         return self._columns[:size], self._values[:size]
 
 
 def piece_of_rows(rows: Sequence[Row]) -> RowPiece:
-    """Return rows that may be of different rounds as a piece; those of larger rounds are copied out first."""
+    """Return rows, possibly of different rounds, as one piece; those of larger rounds are copied out first."""
     single = [
         row.parts if len(row.parts.bounds) == 1 == len(row.parts.users) else row.alone().parts for row in rows
     ]
@@ -143,8 +144,8 @@ def piece_of_rows(rows: Sequence[Row]) -> RowPiece:
 
 
 def _stacked(arrays: Sequence[NDArray[Any]]) -> tuple[Ints, NDArray[Any]]:
-    """Return where each of several arrays begins and the last one ends, and all of them as one."""
+    """Return the start of each of several arrays, with the end of the last, and their concatenation."""
     sizes = [array.size for array in arrays]
-    # An empty array would take as long as another.
+    # An empty array would take as long as any other.
     filled = [array for array, size in zip(arrays, sizes, strict=True) if size]
     return np.cumsum([0, *sizes]), np.concatenate(filled or arrays[:1])

@@ -15,7 +15,7 @@ from fairbandits.models.kernels.layouts import FIRST_ARM, FIRST_SHARED, N_SHARED
 from fairbandits.models.kernels.triangles import is_inside
 from fairbandits.views.short_repr import ShortRepr
 
-# A gather costs about twice as much as a contiguous read, so rows that are half full are kept dense.
+# A gather costs about twice as much as a contiguous read, so rows that are at least half full are kept dense.
 _FULL_FROM = 0.5
 
 
@@ -28,7 +28,7 @@ class Row(ShortRepr):
     parts : SplitRows
         The contexts of the round.
     user, arm : int
-        The indices of its user and arm.
+        The indices of the user and the arm.
     width : int
         The number of features.
     """
@@ -39,7 +39,7 @@ class Row(ShortRepr):
     width: int
 
     def entries(self) -> tuple[Ints, Floats, int]:
-        """Return copies of the non-zero columns and values, and how many leading entries all arms share."""
+        """Return copies of the non-zero columns and values, and the number of leading entries that arms share."""
         return split_rows.copy_row(tuple(self.parts), self.user, self.arm)
 
     def alone(self) -> Row:
@@ -74,7 +74,7 @@ class Row(ShortRepr):
 class _Rows(ShortRepr):
     """The contexts of a round, user by user, one row per arm.
 
-    They may share memory with the caller's arrays; the rows that `row` returns do not.
+    The contexts may share memory with the caller's arrays; the rows that `row` returns do not.
     """
 
     n_users: int
@@ -106,7 +106,7 @@ class SparseRows(_Rows):
     parts: SplitRows
 
     def row(self, user: int, arm: int) -> Row:
-        """Return one row, which keeps the others of its round in memory."""
+        """Return one row, which keeps the other rows of its round in memory."""
         return Row(self.parts, user, arm, self.width)
 
     def of_users(self, first: int, end: int) -> Fields:
@@ -114,7 +114,7 @@ class SparseRows(_Rows):
         return tuple(self.parts._replace(users=self.parts.users[first:end]))
 
     def picked(self, arms: Ints) -> tuple[SparseRows, Ints]:
-        """Return rows that include those of each user's picked arm or arms (here, all rows), and their indices."""
+        """Return rows that include each user's picked arms (here, all rows), and the indices of these arms."""
         return self, arms
 
     def select(self, users: Ints, arms: Ints) -> SparseRows:
@@ -125,7 +125,7 @@ class SparseRows(_Rows):
             return SparseRows(1, len(arms), self.width, parts._replace(which=which, bounds=bounds))
         own = parts.users[users]
         first = own[:, FIRST_ARM]
-        # The users of a catalogue share the arm-specific parts; other users have their own.
+        # The users of a catalogue share the arm-specific parts; without a catalogue, users have their own.
         is_common = bool((first == first[0]).all())
         places = first[0] + arms if is_common else (first[:, None] + arms).ravel()
         own[:, FIRST_ARM] = 0 if is_common else np.arange(len(users)) * len(arms)
@@ -177,7 +177,7 @@ class DenseRows(_Rows):
         return self.matrix[first * self.n_arms : end * self.n_arms]
 
     def toarray(self) -> Floats:
-        """Return the rows as a matrix, which may be the caller's."""
+        """Return the rows as a matrix, which may be the caller's own array."""
         return self.matrix
 
     def select(self, users: Ints, arms: Ints) -> DenseRows:
@@ -186,14 +186,14 @@ class DenseRows(_Rows):
         return DenseRows(len(users), len(arms), self.width, chosen)
 
     def picked(self, arms: Ints) -> tuple[DenseRows, Ints]:
-        """Copy the rows of each user's picked arm or arms, because the matrix is the caller's."""
+        """Copy the rows of each user's picked arm or arms, because the matrix belongs to the caller."""
         own = arms[:, None] if arms.ndim == 1 else arms
         chosen = self.matrix[(np.arange(self.n_users)[:, None] * self.n_arms + own).ravel()]
         places = np.tile(np.arange(own.shape[1]), self.n_users).reshape(arms.shape)
         return DenseRows(self.n_users, own.shape[1], self.width, chosen), places
 
     def row(self, user: int, arm: int) -> Row:
-        """Return a copy of one row, because the matrix is the caller's."""
+        """Return a copy of one row, because the matrix belongs to the caller."""
         return Row.of_vector(self.matrix[user * self.n_arms + arm].copy())
 
     def without(self, dropped: NDArray[np.bool_]) -> DenseRows:
@@ -273,13 +273,13 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
 
 
 def _ranges(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
-    """Return the concatenation of several ranges, and the offset of each."""
+    """Return the concatenation of several ranges, and the offset of each range."""
     firsts = np.cumsum(lengths) - lengths
     return np.repeat(starts - firsts, lengths) + np.arange(int(lengths.sum())), firsts
 
 
 def checked_entries(row: Row, width: int) -> tuple[Ints, Floats, int]:
-    """Check the entries of a row, which may come from a file, and return them; kernels do not check them."""
+    """Check and return the entries of a row, which may come from a file, because kernels do not check them."""
     if row.width != width:
         raise ValueError(f"row must be {width} wide, got {row.width}")
     columns, values, n_shared = row.entries()
@@ -305,8 +305,8 @@ def as_floats(contexts: Any, what: str = "contexts must be a matrix of numbers, 
         return contexts  # the common case, in every round
     try:
         array = np.asarray(contexts)
-        # Object arrays may hold numbers, as data frames of mixed types do; text and complex numbers cannot be
-        # features.
+        # Object arrays may hold numbers, like those from data frames of mixed types; text and complex numbers
+        # cannot be features.
         if array.dtype.kind not in "biufO":
             raise ValueError(f"its entries are of type {array.dtype}")
         if array.dtype.kind == "O" and any(isinstance(entry, str) for entry in array.flat):
@@ -326,7 +326,7 @@ def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
     if values.size > _FULL_FROM * n * d:
         return DenseRows(n_users, n // n_users, d, np.ascontiguousarray(csr.toarray(), dtype=np.float64))
     if n == n_users:
-        # Copied, because the arrays may be the caller's.
+        # Copied, because the arrays may belong to the caller.
         copies = starts.copy(), columns.copy(), values.copy()
         return SparseRows(n_users, 1, d, split_rows.rows_of_one_arm(*copies))
     parts = split_rows.split_sparse(starts, columns, values, d, n_users)

@@ -19,7 +19,7 @@ from fairbandits.models.threads import over_users
 
 
 class SharedModel(RidgeRegressions):
-    """One ridge regression for all arms: a `RidgeRegressions` that uses slot 0 alone.
+    """One ridge regression for all arms: a `RidgeRegressions` that uses only slot 0.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class SharedModel(RidgeRegressions):
     """
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: the expected reward, and the width `sqrt(x' A^-1 x)`."""
+        """Return the expected reward and the width `sqrt(x' A^-1 x)` of every arm for every user."""
         if rows.width != self.width:
             raise ValueError(f"rows must be {self.width} wide, got {rows.width}")
         mean, width = np.empty((2, rows.n_users, rows.n_arms))
@@ -48,16 +48,16 @@ class SharedModel(RidgeRegressions):
         return mean, width
 
     def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
-        """Draw how far each mean is off, in widths; arms are off together, as they share one theta."""
+        """Draw the error of each mean, in units of its width; all arms err together, as they share one theta."""
         drawn = rows.times(self.root_of(0).T @ rng.standard_normal((rows.n_users, self.width)).T)
         return in_widths(drawn, self.score(rows, arms)[1])
 
     def learn(self, arm: int, row: Row, reward: float, weight: float = 1.0) -> None:
-        """Learn a row, whichever arm it is of."""
+        """Learn a row, whatever its arm."""
         super().learn(0, row, reward, weight)
 
     def learn_batch(self, batch: RowBatch, arms: Ints, rewards: Floats) -> bool:
-        """Learn many rows, whichever arms they are of; see `RidgeRegressions.learn_batch`."""
+        """Learn many rows, whatever their arms; see `RidgeRegressions.learn_batch`."""
         if not self.n_slots:
             self._add_slots(1)
         gram, moment = self._gram(0).copy(), self.moment[0].copy()
@@ -73,14 +73,14 @@ class SharedModel(RidgeRegressions):
         return True
 
     def forget(self, arm: int) -> None:
-        """Keep what was learned from an arm, as it cannot be told apart."""
+        """Keep the effect of an arm's rewards, as it cannot be separated out."""
 
     def coefficients(self, arm: int) -> Floats:
         """Return theta, the same for all arms."""
         return super().coefficients(0)
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what another model has learned."""
+        """Add the learned state of another model."""
         super().merge(other, [(0, 0)])
 
     def learn_equations(self, equations: NormalEquations, pairs: Iterable[tuple[int, int]]) -> None:

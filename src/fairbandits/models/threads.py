@@ -1,4 +1,4 @@
-"""Several cores for one call, where it pays."""
+"""Use several cores for one call, where that pays."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from typing import Any
 
 import numpy as np
 
-# Handing work to another thread and waiting for it takes some 60 microseconds, in which one thread does about
-# 400,000 multiplications. A thread is used only for several times that: estimates of work are rough, and a thread
-# must pay.
+# Handing work to another thread and waiting for it takes about 60 microseconds, in which one thread does about
+# 400,000 multiplications. A thread is used only for several times that amount of work, because estimates of work
+# are rough and a thread must be worth its cost.
 _PER_THREAD = 2_000_000
 #: With less work than this, in multiplications, a call uses one thread.
 LEAST_WORK = 2 * _PER_THREAD
-# The sum of two numbers in new memory takes as long as so many multiplications.
+# The sum of two numbers in new memory takes as long as this many multiplications.
 _WORK_PER_SUM = 30
 
-# Chunks of arms are whole blocks of eight, each of which is scored at once. Users are scored by so many at a time
-# that the matrices of an arm are in the cache for all but the first.
+# Chunks of arms are whole blocks of eight, each of which is scored at once. Users are scored in chunks of this
+# size, so that the matrices of an arm are in the cache for all but the first user.
 _ARMS_AT_A_TIME, USERS_AT_A_TIME = 8, 64
-# More chunks balance better: the last one is waited for. Each costs a call, and should take far longer than that.
+# More chunks balance better, because the last chunk has to be waited for. But each chunk costs a call, and should
+# take far longer than the call itself.
 _CHUNKS_PER_THREAD, _MOST_CHUNKS_PER_THREAD, _PER_CHUNK = 4, 16, 1_000_000
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
@@ -47,14 +48,14 @@ def over_arms(kernel: Callable[..., int], args: tuple[Any, ...], n_arms: int, wo
     Parameters
     ----------
     kernel : callable
-        Takes `args`, the first arm and the one after the last; returns a count, and the counts add up. It must
-        release the GIL, and must not write anything that two arms share.
+        Takes `args`, the first arm and the one after the last; returns a count, and the counts are added up. It
+        must release the GIL, and must not write anything that two arms share.
     args : tuple
         The kernel's first arguments.
     n_arms : int
-        Number of arms.
+        The number of arms.
     work : int
-        About how many multiplications that takes.
+        The approximate number of multiplications that this takes.
     """
     return in_chunks(functools.partial(kernel, *args), n_arms, _ARMS_AT_A_TIME, work)
 
@@ -67,7 +68,7 @@ def over_users(
     n_arms: int,
     work: int,
 ) -> int:
-    """Call a kernel for all users and arms, or for chunks in several threads: of users where there are many.
+    """Call a kernel for all users and arms, or for chunks in several threads: chunks of users if there are many.
 
     Parameters
     ----------
@@ -78,11 +79,11 @@ def over_users(
     args : tuple
         Arguments that all users share.
     out : tuple of arrays
-        What the kernel fills, with a row per user.
+        The arrays that the kernel fills, with a row per user.
     n_arms : int
-        Number of arms.
+        The number of arms.
     work : int
-        About how many multiplications that takes.
+        The approximate number of multiplications that this takes.
     """
     n_users = len(out[0])
     if n_users < 2 * USERS_AT_A_TIME:
@@ -95,7 +96,7 @@ def over_users(
 
 
 def sum_of(a: Any, b: Any) -> Any:
-    """Return a + b, in several threads where both are large matrices."""
+    """Return a + b, in several threads if both are large matrices."""
     if not type(a) is type(b) is np.ndarray or a.shape != b.shape or a.dtype != b.dtype:
         return a + b
     if a.size * _WORK_PER_SUM < LEAST_WORK:
@@ -139,7 +140,7 @@ def in_chunks(part: Callable[[int, int], int], n: int, step: int, work: int) -> 
 
 @functools.cache
 def n_threads() -> int:
-    """Return how many threads a call may use: the cores of this process, or OMP_NUM_THREADS.
+    """Return the number of threads that a call may use: the cores of this process, or OMP_NUM_THREADS.
 
     The cores are those of its affinity, and no more than its container's quota of processor time.
     """
@@ -154,6 +155,6 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads(), thread_name_prefix="fairbandits")
 
 
-# Threads do not live on in a forked process.
+# Threads do not survive in a forked process.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)

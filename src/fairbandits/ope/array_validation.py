@@ -32,7 +32,7 @@ def as_matrix(name: str, values: ArrayLike) -> Floats:
 def as_probabilities(name: str, values: ArrayLike, ndim: int = 1) -> Floats:
     """Return a vector or a matrix of numbers between 0 and 1."""
     pi = as_matrix(name, values) if ndim == 2 else as_vector(name, values)
-    # Sums of probabilities may be off by rounding.
+    # Sums of probabilities may be off because of rounding.
     is_wrong = (pi < -1e-9) | (pi > 1.0 + 1e-9)
     if is_wrong.any():
         raise ValueError(f"{name} must be between 0 and 1, got {first_where(pi, is_wrong)}")

@@ -1,4 +1,4 @@
-"""A cross-fitted reward model: one ridge regression per arm, for the direct method and doubly robust."""
+"""A cross-fitted reward model: one ridge regression per arm, for the direct method and doubly robust estimates."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Ints = NDArray[np.int64]
 
 
 class CrossFittedRidge:
-    """A linear model of each arm's reward that predicts a row from the rows of other folds only.
+    """A linear model of each arm's reward whose prediction for a row is based only on the rows of other folds.
 
-    Call `learn` for all rows, then `solve`; then `predict` them in a second pass and pass the residuals to
-    `add_residuals`. The model keeps sums and no rows.
+    Call `learn` for all rows, then `solve`. In a second pass, call `predict` for the rows and pass the residuals
+    to `add_residuals`. The model stores only sums, not rows.
 
     Parameters
     ----------
     n_arms, width : int
-        The number of arms, and of features.
+        The number of arms and the number of features.
     folds : int
         The number of folds.
     ridge : float
@@ -45,7 +45,7 @@ class CrossFittedRidge:
     def __init__(self, n_arms: int, width: int, folds: int = 5, ridge: float = 1.0) -> None:
         self.n_arms, self.width, self.folds, self.ridge = n_arms, width, folds, ridge
         self._sums = [NormalEquations(width) for _ in range(folds)]
-        # The middle of White's sandwich: the same sums, of rows scaled by their residuals.
+        # The middle of White's sandwich: the same sums, but of rows scaled by their residuals.
         self._residual_sums = NormalEquations(width)
         self._theta: Floats = np.zeros((folds, n_arms, width))
         self._bank = RidgeRegressions(width, ridge)
@@ -71,7 +71,7 @@ class CrossFittedRidge:
             self._sums[number].add(as_rows(features[rows], self.width, len(rows)), arm[rows], reward[rows])
 
     def merge(self, other: CrossFittedRidge) -> None:
-        """Add the rows that another model has learned."""
+        """Add the rows from which another model has learned."""
         for sums, others in zip(self._sums, other._sums, strict=True):
             arms = np.arange(len(others.count))
             sums.merge(others, arms, arms)
@@ -125,11 +125,11 @@ class CrossFittedRidge:
     def variance(self, weights: Floats) -> float:
         """Return the variance of `sum over arms of weights[arm] . theta[arm]`.
 
-        White's (1980) sandwich estimator: valid for heteroscedastic rewards, but it does not account for a
-        misspecified model.
+        The estimate is White's (1980) sandwich estimator, which is valid for heteroscedastic rewards, but does not
+        account for a misspecified model.
         """
         total = 0.0
-        # The sums have room for more arms than have appeared.
+        # The sums may have room for more arms than have appeared so far.
         for arm in np.flatnonzero(self._residual_sums.count).tolist():
             bread = self._bank.inverse_of(arm) @ weights[arm]
             total += float(bread @ unpacked(self._residual_sums.gram[arm], self.width) @ bread)

@@ -31,7 +31,7 @@ _TRIPLE_NUMBER = np.array(
 _FIRST, _SECOND, _THIRD = (np.array(factor) for factor in zip(*_TRIPLES, strict=True))
 
 
-# The variance of equal terms by rounding alone, relative to the sum of their squares.
+# The variance that equal terms have because of rounding alone, relative to the sum of their squares.
 _ROUNDING = 1e-12
 
 
@@ -44,12 +44,12 @@ class EstimatorTerms:
     weight: Floats
 
     def value(self) -> float:
-        """Return the estimate; NaN if the denominator is zero."""
+        """Return the estimate, or NaN if the denominator is zero."""
         denominator = float(self.denominator.sum())
         return float(self.numerator.sum()) / denominator if denominator else float("nan")
 
     def estimate(self, confidence: float = 0.95) -> ValueEstimate | None:
-        """Return the estimate with its interval; None if there are too few rows."""
+        """Return the estimate with its interval, or None if there are too few rows."""
         sums = EstimatorSums(1)
         n = len(self.numerator)
         sums.add(self, np.zeros(n), np.zeros((n, 1), np.int64))
@@ -73,7 +73,7 @@ class EstimatorSums:
     n_groups : int
         The number of groups.
     offset : float
-        A number near the rewards that is subtracted from them, so that sums of squares keep their digits.
+        A number near the rewards that is subtracted from them, so that sums of squares remain precise.
     """
 
     def __init__(self, n_groups: int, offset: float = 0.0) -> None:
@@ -91,7 +91,7 @@ class EstimatorSums:
         reward : array of shape (n_rows,)
             The rewards.
         groups : array of int, shape (n_rows, any)
-            The groups that each row belongs to; -1 for none.
+            The groups to which each row belongs; -1 for none.
         """
         products, weights = np.zeros_like(self._products), np.zeros_like(self._weights)
         numerator, denominator = terms.numerator - self.offset * terms.denominator, terms.denominator
@@ -106,7 +106,7 @@ class EstimatorSums:
         self._weights += other._weights
 
     def effective_rows(self, group: int = 0) -> float:
-        """Return the effective sample size (Kish): the number of equally weighted rows that inform as much."""
+        """Return the effective sample size (Kish), as a number of equally weighted rows."""
         total, squares = self._weights[group]
         return float(total * total / squares) if squares else 0.0
 
@@ -115,16 +115,16 @@ class EstimatorSums:
         return int(self._products[group, 0])
 
     def mean_weight(self, group: int = 0) -> float:
-        """Return the mean weight; NaN without rows."""
+        """Return the mean weight, or NaN without rows."""
         return float(self._weights[group, 0] / self.rows(group)) if self.rows(group) else math.nan
 
     def weight_sums(self, group: int = 0) -> tuple[float, float, float]:
-        """Return the number of rows, the sum of their weights, and the sum of squares."""
+        """Return the number of rows, the sum of their weights, and the sum of the squared weights."""
         total, squares = self._weights[group]
         return float(self.rows(group)), float(total), float(squares)
 
     def estimate(self, group: int = 0, confidence: float = 0.95) -> ValueEstimate | None:
-        """Return the estimate with its interval; None if there are too few rows."""
+        """Return the estimate with its interval, or None if there are too few rows."""
         return self._estimate(group, confidence, is_improvement=False)
 
     def improvement(self, group: int = 0, confidence: float = 0.95) -> ValueEstimate | None:
@@ -148,7 +148,7 @@ class EstimatorSums:
         pull = squares[_DENOMINATOR] / denominator - squares[_ONE] / n
         variance = max(float(n / (n - 1.0) * (squares[_ONE] + 2.0 * pull)), 0.0)
         if variance < _ROUNDING * products[_ONE, _NUMERATOR, _NUMERATOR] / denominator**2:
-            variance = 0.0  # all terms are the same
+            variance = 0.0  # all terms are equal
         third = float(products @ influence @ influence @ influence)
         degrees_of_freedom = max(self.effective_rows(group) - 1.0, 1.0)
         skewness = third / cube if (cube := variance**1.5) else 0.0

@@ -55,7 +55,7 @@ def importance_weights(probability: ArrayLike, propensity: ArrayLike, clip: floa
 def replay(probability: ArrayLike, reward: ArrayLike) -> EstimatorTerms:
     """Return the terms of replay: `sum(pi r) / sum(pi)`, the mean reward of the rows on which both policies agree.
 
-    Consistent if the logging policy is uniform.
+    The estimator is consistent if the logging policy is uniform.
 
     Examples
     --------

@@ -52,54 +52,57 @@ def evaluate(
     policies : policy, an iterable of policies, or a mapping of names to policies
         A policy is one of these:
 
-        - a name with parameters, `"FairLinUCB(gamma=3)"` or `"module:Class(...)"`; a file that a policy was saved
-          to; or a `Policy`, which is copied. Trained policies are evaluated as they are;
+        - a name with parameters, `"FairLinUCB(gamma=3)"` or `"module:Class(...)"`; a file to which a policy was
+          saved; or a `Policy`, which is copied. Trained policies are evaluated as they are;
         - `ProbabilityColumn("p")` or `"column:p"`: a column of the log with the probability that the policy would
           have chosen the logged arm; `ProbabilityColumns("p_")` or `"columns:p_"`: one column for each arm;
-        - a function of a data frame with the features and groups of users, which returns the chosen arm of each
+        - a function of a data frame with the features and groups of users, which returns the arm chosen for each
           row, or a data frame with the probability of each arm;
         - a fitted scikit-learn classifier whose classes are arms (it chooses the class that it predicts), or
           regressor with the arm among its features (the arm with the highest prediction is chosen);
-        - a policy of obp, a learner of Coba or a bandit of MABWiser, which get the encoded features.
+        - an obp policy, a Coba learner or a MABWiser bandit, which is given the encoded features.
     table : ArmTable, optional
-        The arms on offer and their features; see `read_arms`. A fitted policy encodes them as when it was fitted.
-        If omitted, recommenders offer their own items, and all other policies the arms of the log, in the context
-        of the user.
+        The arms on offer and their features; see `read_arms`. A fitted policy encodes them as it did when it was
+        fitted. If the table is omitted, recommenders offer their own items, and all other policies offer the arms
+        of the log, with the user's features as the context.
     train : float, optional
-        The share of the log, its earliest part, that trains untrained policies; all policies are evaluated on the
-        rest. By default one half if there are untrained policies, otherwise 0.
+        The share of the log, taken from its beginning, on which untrained policies are trained; all policies are
+        evaluated on the rest. By default one half if there are untrained policies, otherwise 0.
     learning : bool
         Whether policies learn during the evaluation, from the rows on which they agree with the log. Replay
         is then the only estimator.
     uniform : bool
-        Declares that a log without propensities comes from a uniform policy.
+        Whether to treat a log without propensities as that of a uniform policy.
     propensities : str, optional
-        The beginning of the names of columns with the propensities of all arms: with `"mu_"`, that of arm
-        "biology" is `"mu_biology"`. Without it, the log's column of the logged arm's propensity is used.
+        The prefix of the names of the columns with the propensities of all arms: with `"mu_"`, the column of the
+        arm "biology" is `"mu_biology"`. By default, the log's column with the propensity of the logged arm is
+        used.
     estimate_propensities : bool
         Whether to estimate the propensities of a log that has none, by a logistic regression of the arm on the
-        user's features and groups. Estimates are then biased if the logging policy used anything else.
+        user's features and groups. The results are then biased if the logging policy used anything else.
     clip : float, optional
-        The maximum importance weight of IPS, SNIPS and doubly robust, which trades bias for variance.
+        The maximum importance weight of the IPS, SNIPS and doubly robust estimators. Clipping reduces the variance
+        at the cost of bias.
     confidence : float
-        The confidence of the intervals.
+        The confidence level of the intervals.
     require_gap : float, optional
-        The largest gap that is tolerated; `Evaluation.status` then says whether the gaps of all policies are
-        within it.
+        The largest gap that is tolerated. If it is given, `Evaluation.status` shows whether the gaps of all
+        policies are within it.
     sequential : bool
-        Whether the headline intervals are anytime-valid, for a log that is evaluated again and again while it
-        grows; otherwise they hold for a single evaluation.
+        Whether the headline intervals are anytime-valid, for a log that is evaluated repeatedly while it grows;
+        otherwise they hold only for a single evaluation.
     reward_range : tuple of two floats
-        The lowest and the highest possible reward. Intervals depend on it where rewards are rare.
+        The lowest and the highest possible reward. The intervals depend on this range where rewards are rare.
     seed : int
         The random seed of policies given by name and of rejection sampling.
     cluster : str or distributed.Client, optional
-        "local", or the address of a Dask scheduler; by default this process.
+        "local", or the address of a Dask scheduler; by default, the evaluation runs in this process.
     checkpoint : path, optional
         A folder for the sums of finished parts of the log, from which an interrupted evaluation resumes when it is
-        started again; they are removed at the end. Remove them if the code of a function to evaluate changes.
+        started again. The sums are removed at the end. Remove them yourself if you change the code of a function
+        that is being evaluated.
     progress : bool
-        Whether to show progress bars, on a terminal or in a notebook.
+        Whether to show progress bars, in a terminal or a notebook.
 
     Returns
     -------
@@ -150,7 +153,7 @@ def evaluate(
     if learning:
         checkpoint, progress = None, False
     prints = [] if checkpoint is None else [candidate.fingerprint() for candidate in candidates]
-    # The features stand for the file that they were read from.
+    # The features represent the file from which they were read.
     inputs = prints, settings, train, None if table is None else replace(table, source=None)
     with open_passes(opened, cluster, checkpoint, progress, inputs) as passes:
         setup = EvaluationSetup(passes, survey_log(passes, train, table), candidates, settings, table)
@@ -171,7 +174,7 @@ def _evaluate(setup: EvaluationSetup, learning: bool, passes: LogPasses) -> Eval
 
 @dataclass(frozen=True)
 class _Results:
-    """The results for the policies, before they are put together with those for the log."""
+    """The results for the policies, before they are combined with those for the log."""
 
     policies: list[PolicyEvaluation]
     differences: tuple[PolicyDifference, ...]

@@ -27,7 +27,7 @@ from fairbandits.ope.propensities import (
 )
 from fairbandits.ope.propensity_model import PropensityModel
 
-# The encoders of an evaluation that needs no features.
+# The encoders for an evaluation that needs no features.
 _NO_FEATURES = TableEncoder(has_constant=True), TableEncoder(has_constant=True)
 
 
@@ -40,17 +40,17 @@ class EvaluationSettings:
     uniform : bool
         Whether a log without propensities is declared to come from a uniform policy.
     propensities : str or None
-        The beginning of the names of the columns with the propensities of all arms.
+        The prefix of the names of the columns with the propensities of all arms.
     estimate_propensities : bool
         Whether unknown propensities are estimated.
     clip : float or None
-        The maximum importance weight of IPS, SNIPS and doubly robust.
+        The maximum importance weight of the IPS, SNIPS and doubly robust estimators.
     confidence : float
-        The confidence of the intervals.
+        The confidence level of the intervals.
     require_gap : float or None
         The largest gap that is tolerated.
     sequential : bool
-        Whether intervals are anytime-valid.
+        Whether the headline intervals are anytime-valid.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
     seed : int
@@ -100,9 +100,9 @@ class EvaluationSetup:
     Parameters
     ----------
     passes : LogPasses
-        Runs passes over the log.
+        The object that runs passes over the log.
     survey : LogSurvey
-        Its contents.
+        The contents of the log.
     candidates : sequence of Candidate
         The policies.
     settings : EvaluationSettings
@@ -121,11 +121,11 @@ class EvaluationSetup:
     ) -> None:
         self.log, self.survey, self.settings, self.table = passes.log, survey, settings, table
         self.candidates = candidates
-        # Without a model of rewards and policies that need them, features are not read.
+        # Features are read only if a reward model, a propensity model or a policy needs them.
         self.needs_contexts = settings.estimate_propensities or any(
             each.knows_all_arms or each.needs_contexts for each in candidates
         )
-        #: The arms of policies that do not have their own.
+        #: The arms of policies that do not bring their own.
         self.arms = ArmTable.without_features(survey.arms) if table is None else table
         encoder, self.plain_encoder = _find_encoders(passes) if self.needs_contexts else _NO_FEATURES
         # The log's own encoder comes first; policies fitted to other logs may have other categories.
@@ -159,7 +159,7 @@ class EvaluationSetup:
         return 0 if candidate.encoder is None else self.encoders.index(candidate.encoder)
 
     def offers(self, arms: ArmTable, width: int) -> OfferBuilder:
-        """Return the offers of arms to users with a number of features; policies with the same ones share them."""
+        """Return the offers of arms to users with `width` features, shared by policies with the same arms."""
         for known, known_width, offers in self._offers:
             if known is arms and known_width == width:
                 return offers
@@ -169,7 +169,7 @@ class EvaluationSetup:
 
     @property
     def mean_reward(self) -> float:
-        """The mean of all rewards, scaled to 0 to 1."""
+        """The mean of all rewards, scaled to the range from 0 to 1."""
         low, high = self.settings.reward_range
         return (self.survey.mean_reward - low) / (high - low)
 
@@ -179,12 +179,12 @@ class EvaluationSetup:
         return not isinstance(self.propensities, LoggedPropensities) or self.log.roles.propensity is not None
 
     def read(self) -> Iterator[tuple[Chunk, LogRows]]:
-        """Yield the chunks of the log, each with those of its rows that have a reward."""
+        """Yield the chunks of the log, each together with its rows that have a reward."""
         for chunk, rows in self.read_without_propensities(self.propensities.columns):
             yield chunk, self.propensities.fill(rows, self)
 
     def read_without_propensities(self, further: tuple[str, ...] = ()) -> Iterator[tuple[Chunk, LogRows]]:
-        """Yield the same before propensities are filled in."""
+        """Yield the same as `read`, before propensities are filled in."""
         unchanged = {*further, *(column for each in self.candidates for column in each.columns)}
         readers = (
             self.log.with_encoder(encoder).chunks(contexts=self.needs_contexts, unchanged=unchanged)
@@ -207,7 +207,7 @@ class EvaluationSetup:
 
 
 def _find_encoders(passes: LogPasses) -> tuple[TableEncoder, TableEncoder]:
-    """Return the log's encoder, and the one for models from elsewhere."""
+    """Return the log's encoder, and the encoder for models from other libraries."""
     given = passes.log.given_encoder
     if given is not None:
         return given, given.unscaled()

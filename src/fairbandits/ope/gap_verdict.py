@@ -1,4 +1,4 @@
-"""Whether the gaps of policies are within a tolerance."""
+"""Verdicts on whether the gaps of policies are within a tolerance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Conclusion = Literal["within", "beyond", "undecided"]
 def gap_conclusion(result: EstimatorResult, attribute: str, tolerance: float) -> Conclusion:
     """Return whether the gaps between all groups of an attribute are within a tolerance.
 
-    A group without an estimate leaves the question open.
+    If a group has no estimate, the question remains open.
     """
     gaps = [gap.estimate for gap in result.gaps if gap.attribute == attribute]
     if any(gap.low > tolerance or gap.high < -tolerance for gap in gaps):
@@ -25,9 +25,9 @@ def gap_conclusion(result: EstimatorResult, attribute: str, tolerance: float) ->
 
 
 def exit_status(evaluation: Evaluation) -> int:
-    """Return 0 if the gaps of all policies are within the required one, 1 if any is beyond it, 3 if it is open.
+    """Return 0 if the gaps of all policies are within the required gap, 1 if any exceeds it, 3 if undecided.
 
-    Without a required gap the status is 0.
+    Without a required gap, the status is 0.
     """
     if evaluation.require_gap is None:
         return WITHIN

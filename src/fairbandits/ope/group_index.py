@@ -1,4 +1,4 @@
-"""Numbers for the groups of a log, under which sums are kept."""
+"""Numbers for the groups of a log, by which sums are indexed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_KEYS = 1 << 20
 
 
 class GroupIndex:
-    """Group numbers: 0 for all rows, then the groups of one attribute after the other.
+    """Group numbers: 0 for all rows, then the groups of one attribute after another.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class GroupIndex:
         self._numbers: dict[str, dict[Label, int]] = {}
         n = 1
         for attribute, known in labels.items():
-            # Sorted by name, so that the sign of a gap does not depend on the order of the log.
+            # Groups are sorted by name, so that the sign of a gap does not depend on the order of the log.
             self._numbers[attribute] = {label: n + i for i, label in enumerate(sorted(known, key=str))}
             n += len(known)
         self._n = n
@@ -60,14 +60,14 @@ class GroupIndex:
                 yield attribute, label, number
 
     def encode(self, columns: Mapping[str, Categorical], n_rows: int) -> Ints:
-        """Return the numbers of rows: an array of shape (n_rows, 1 + attributes), -1 where a group is unknown."""
+        """Return the group numbers of rows, -1 where unknown, as an array of shape (n_rows, 1 + attributes)."""
         numbers = np.full((n_rows, 1 + len(self._numbers)), OVERALL)
         for column, (attribute, known) in enumerate(self._numbers.items(), start=1):
             numbers[:, column] = columns[attribute].recoded(known)
         return numbers
 
     def decode(self, numbers: Ints) -> list[dict[str, Label]]:
-        """Return the groups of rows as policies take them, from the result of `encode`."""
+        """Return the groups of rows in the form that policies take, given the result of `encode`."""
         names = {number: (attribute, label) for attribute, label, number in self.items()}
         distinct, inverse = distinct_rows(numbers[:, 1:])
         groups = [dict(names[number] for number in row if number in names) for row in distinct.tolist()]
@@ -77,7 +77,7 @@ class GroupIndex:
 def distinct_rows(numbers: Ints) -> tuple[Ints, Ints]:
     """Return the distinct rows of a matrix of small integers, and the number of each row among them.
 
-    The result is that of `numpy.unique`, which sorts rows and is many times slower.
+    The result is the same as that of `numpy.unique`, which sorts rows and is many times slower.
 
     Examples
     --------

@@ -1,9 +1,10 @@
-"""The headline of an evaluation: the value of a policy with an interval that holds.
+"""The headline of an evaluation: the value of a policy, with a valid interval.
 
-The interval is the hull of two. Empirical likelihood with the reward model as a control variate is as narrow as
-the doubly robust estimator where there are many rewards, and stays honest where rewards or large weights are rare.
-The interval of SNIPS by the effective number of units (as in an audit) covers where few units carry the estimate.
-`benchmarks/ope_coverage.py` measures both.
+The interval is the hull of two intervals. That of empirical likelihood, with the reward model as a control
+variate, is as narrow as that of the doubly robust estimator where there are many rewards, and remains honest where
+rewards or large weights are rare. That of SNIPS, based on the effective number of units (as in an audit),
+maintains coverage where the estimate rests on few units. `benchmarks/ope_coverage.py` measures the coverage of
+both.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Headline(HeadlineEstimates):
     tables : UnitTables
         The sums of the policy over units.
     confidence : float
-        The confidence of each interval; those of the gaps of an attribute hold jointly.
+        The confidence level of each interval; the intervals of the gaps of an attribute hold jointly.
     observed_weight : float, optional
         The largest observed weight; by default the largest possible one.
     """
@@ -42,20 +43,21 @@ class Headline(HeadlineEstimates):
         super().__init__(confidence)
         self._tables = tables
         self._observed_weight = tables.max_weight if observed_weight is None else observed_weight
-        # By group, error probability, and whether unknown rewards are received: many estimates need the same.
+        # A cache, keyed by the group, the error probability and whether unknown rewards are received, because many
+        # estimates need the same values.
         self._bounds: dict[tuple[int, float, bool], BoundedValue] = {}
 
     def value(self, group: int, error: float) -> BoundedValue | None:
-        """Return the mean reward in a group, from 0 to 1; None without rows."""
+        """Return the mean reward in a group, on the scale from 0 to 1, or None if it has no rows."""
         if not len(self._tables.table(group)):
             return None
         return _hull(self._bounded(group, error, False), self._bounded(group, error, True))
 
     def gap(self, first: int, second: int, error: float) -> BoundedValue | None:
-        """Return the mean reward of one group minus that of another; None if one has no rows."""
+        """Return the mean reward of one group minus that of another, or None if one has no rows."""
         if not len(self._tables.table(first)) or not len(self._tables.table(second)):
             return None
-        # Unknown rewards are not random: they may all be received by one group, and by none of the other.
+        # Unknown rewards are not random: one group may receive all of them, and the other none.
         return _hull(
             self._bounded(first, error, False).minus(self._bounded(second, error, True)),
             self._bounded(first, error, True).minus(self._bounded(second, error, False)),
@@ -70,14 +72,15 @@ class Headline(HeadlineEstimates):
             others = [WeightedUnits.logged(table[:, ROWS], table[:, LOGGED])] * 2
         else:
             others = [other._weighted(group, received, other._observed_weight) for received in (True, False)]
-        # With the largest possible weights, no policy would be better than another but in very large logs.
+        # With the largest possible weights, no policy would be shown to be better than another except in very
+        # large logs.
         ours = [self._weighted(group, received, self._observed_weight) for received in (False, True)]
         lowest = _difference(ours[0], others[0], error)
         is_known = not self._has_unknown(group) and (other is None or not other._has_unknown(group))
         return lowest if is_known else _hull(lowest, _difference(ours[1], others[1], error))
 
     def _weighted(self, group: int, is_received: bool, max_weight: float) -> WeightedUnits:
-        """Return the units of a group; unknown rewards are all received, or none is."""
+        """Return the units of a group, assuming that either all or none of the unknown rewards are received."""
         table = self._tables.table(group)
         weights, rewards = table[:, WEIGHTS] + table[:, UNSUPPORTED], table[:, REWARDS]
         if is_received:
@@ -99,22 +102,23 @@ class Headline(HeadlineEstimates):
 
 
 def _hull(lowest: BoundedValue, highest: BoundedValue) -> BoundedValue:
-    """Return the bounds of both, and the middle of both estimates."""
+    """Return the interval that spans both intervals, and the midpoint of both estimates."""
     value = (lowest.value + highest.value) / 2.0
     return BoundedValue(value, min(lowest.low, highest.low), max(lowest.high, highest.high), lowest.confidence)
 
 
 def _difference(first: WeightedUnits, second: WeightedUnits, error: float) -> BoundedValue:
-    """Return the hull of the intervals by empirical likelihood and by Student's t of the doubly robust terms."""
+    """Return the hull of the empirical-likelihood interval and Student's t interval of the doubly robust terms."""
     interval = difference_interval(first, second, error)
     found = hull_with_t(interval, first.terms - second.terms, first.rows, error, (-1.0, 1.0))
     return BoundedValue(*found, 1.0 - error)
 
 
 def _effective_bounds(weights: Floats, rewards: Floats, error: float) -> tuple[float, float]:
-    """Return the interval of SNIPS by the effective number of units; only its value if all or none are rewarded.
+    """Return the interval of SNIPS, based on the effective number of units.
 
-    There is no variance then, and empirical likelihood is close to the exact binomial interval.
+    If all units or none are rewarded, both bounds are the value: there is no variance, and empirical likelihood is
+    close to the exact binomial interval.
     """
     if not weights.any():
         return 0.0, 1.0

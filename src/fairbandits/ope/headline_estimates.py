@@ -1,4 +1,4 @@
-"""What all kinds of headline estimates have in common."""
+"""The base class of all kinds of headline estimates."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fairbandits.ope.results import BoundedValue, EstimatorResult, GroupedValue,
 
 
 class HeadlineEstimates(ABC):
-    """The headline estimates of one policy, of rewards from 0 to 1.
+    """The headline estimates of one policy, for rewards from 0 to 1.
 
     Parameters
     ----------
     confidence : float
-        The confidence of each interval; those of the gaps of an attribute hold jointly.
+        The confidence level of each interval; the intervals of the gaps of an attribute hold jointly.
     """
 
     def __init__(self, confidence: float) -> None:
@@ -40,19 +40,19 @@ class HeadlineEstimates(ABC):
 
     @abstractmethod
     def value(self, group: int, error: float) -> BoundedValue | None:
-        """Return the mean reward in a group; None without rows.
+        """Return the mean reward in a group, or None if it has no rows.
 
-        Where the policy chooses arms that the log never shows, nothing is known of their rewards: the lower bound
-        counts them as 0 and the upper bound as 1.
+        Where the policy chooses arms that the log never shows, nothing is known about their rewards: they count as
+        0 in the lower bound, and as 1 in the upper bound.
         """
 
     @abstractmethod
     def gap(self, first: int, second: int, error: float) -> BoundedValue | None:
-        """Return the mean reward of one group minus that of another; None if one has no rows."""
+        """Return the mean reward of one group minus that of another, or None if one has no rows."""
 
     @abstractmethod
     def minus(self, other: Self | None, error: float, group: int = OVERALL) -> BoundedValue | None:
-        """Return the mean reward minus that of another policy on the same rows; None without rows.
+        """Return the mean reward minus that of another policy on the same rows, or None if there are no rows.
 
         Parameters
         ----------

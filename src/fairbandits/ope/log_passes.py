@@ -1,4 +1,4 @@
-"""How the passes over a log run: in one go, or part by part, on a cluster, with a progress bar, resumable."""
+"""Execution of passes over a log: in one go or part by part, on a cluster, with a progress bar, resumable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairbandits.logs.log import Log
 
 State = TypeVar("State")
 
-# The number of parts of a log: enough for the cores of a cluster, and no part too small to be worth a task.
+# The number of parts of a log: enough for the cores of a cluster, but no part is too small to be worth a task.
 _MAX_PARTS, _ROWS_PER_PART = 32, 100_000
 
 
@@ -29,11 +29,11 @@ class LogPasses:
     log : Log
         The log.
     cluster : str, distributed.Client or None
-        Where the passes run; None for this process.
+        The cluster on which the passes run; None for this process.
     checkpoint : Checkpoint or None
-        Where the sums of finished parts are stored.
+        The checkpoint in which the sums of finished parts are stored.
     progress : bool
-        Whether to show progress bars, on a terminal or in a notebook.
+        Whether to show progress bars, in a terminal or a notebook.
     """
 
     log: Log
@@ -47,11 +47,11 @@ class LogPasses:
         Parameters
         ----------
         step : str
-            The name of the pass, in progress bars and in the checkpoint.
+            The name of the pass in progress bars and in the checkpoint.
         compute : callable
-            Computes the sums of a part of the log; row numbers are those in the whole log.
+            A function that computes the sums of a part of the log; row numbers are those in the whole log.
         merge : callable
-            Merges the sums of two consecutive parts; it may change the first and return it.
+            A function that merges the sums of two consecutive parts; it may modify the first and return it.
         """
         if not self._is_split:
             return compute(self.log)
@@ -60,7 +60,7 @@ class LogPasses:
         )
 
     def in_order(self) -> LogPasses:
-        """Return passes over the whole log from the first row to the last, for what depends on the order."""
+        """Return passes over the whole log from the first row to the last, for sums that depend on the order."""
         return LogPasses(self.log)
 
     @property
@@ -80,7 +80,7 @@ Sums = TypeVar("Sums", bound=_Sums)
 
 
 def merged(sums: Sums, later: Sums) -> Sums:
-    """Add the sums of a later part to those of a part, and return them."""
+    """Add the sums of a later part to those of an earlier part, and return the result."""
     sums.merge(later)
     return sums
 
@@ -89,20 +89,20 @@ def merged(sums: Sums, later: Sums) -> Sums:
 def open_passes(
     log: Log, cluster: Cluster, folder: str | Path | None, progress: bool, inputs: Any
 ) -> Iterator[LogPasses]:
-    """Connect to a cluster and open a checkpoint, as far as they are given.
+    """Connect to a cluster and open a checkpoint, if they are given.
 
     Parameters
     ----------
     log : Log
         The log.
     cluster : str, distributed.Client or None
-        Where the passes run.
+        The cluster on which the passes run.
     folder : path or None
         The folder for the sums of finished parts.
     progress : bool
-        Whether to show progress bars, on a terminal or in a notebook.
+        Whether to show progress bars, in a terminal or a notebook.
     inputs : object
-        Everything else that the sums depend on; it can be pickled.
+        Everything else on which the sums depend; it must be picklable.
     """
     checkpoint = None
     if folder is not None:
@@ -115,7 +115,7 @@ def _n_parts(log: Log, cluster: Cluster) -> int:
     if cluster is not None:
         return _MAX_PARTS
     rows = [fragment.n_rows for fragment in log.fragments]
-    # Splitting a CSV file would read it once more, to count its rows.
+    # Splitting a CSV file would require reading it once more, to count its rows.
     known = sum(n for n in rows if n is not None)
     return 1 if None in rows else max(1, min(_MAX_PARTS, known // _ROWS_PER_PART))
 
@@ -126,7 +126,7 @@ def _fingerprint(log: Log, cluster: Cluster, inputs: Any) -> str:
     digest = hashlib.sha256(pickle.dumps((inputs, replace(log, fragments=[]))))
     for fragment in log.fragments:
         path = Path(getattr(fragment, "path", ""))
-        # The size and the time of a change identify a file without reading it.
+        # Its size and modification time identify a file without reading it.
         status = path.stat() if path.is_file() else None
         digest.update(repr((str(path), status and (status.st_size, status.st_mtime_ns))).encode())
         if status is None:

@@ -44,7 +44,7 @@ class LogRows:
     contexts : tuple of matrices
         The user's features, for each of several encoders.
     user : array of uint64 or None
-        The key of the user, 0 if it is unknown.
+        The key of the user, or 0 if it is unknown.
     columns : mapping of str to array
         The columns that policies need unchanged.
     """
@@ -66,7 +66,7 @@ class LogRows:
     def from_chunks(cls, chunks: Sequence[Chunk], survey: LogSurvey, reward_range: tuple[float, float]) -> LogRows:
         """Return the rows with a reward of a chunk that was read with one or several encoders.
 
-        Rewards are scaled from their range to 0 to 1.
+        Rewards are scaled from their original range to the range from 0 to 1.
         """
         low, high = reward_range
         chunk = chunks[0]
@@ -123,7 +123,7 @@ class LogRows:
         return self if self.is_evaluation.all() else self.select(self.is_evaluation)
 
     def batches(self, n_columns: int) -> Iterator[LogRows]:
-        """Yield the rows in batches for which a matrix with this number of columns stays small."""
+        """Yield the rows in batches that are small enough for a matrix with this number of columns."""
         size = max(_MAX_ENTRIES // n_columns, 1)
         for start in range(0, len(self), size):
             yield self.select(slice(start, start + size))
@@ -136,7 +136,7 @@ def _stack_contexts(parts: list[Any]) -> Features:
 
 
 def reward_features(rows: LogRows, groups: GroupIndex) -> Features:
-    """Return the features of the reward model: a constant, the user's groups, the user's features.
+    """Return the features of the reward model: a constant, the user's groups, and the user's features.
 
     The groups are included so that the model can distinguish groups with the same features.
     """

@@ -14,7 +14,7 @@ from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_survey import LogSurvey
 
 Floats = NDArray[np.float64]
-# If this number of rows of an arm is expected and there are none, that is not chance.
+# If this number of rows is expected for an arm, but there are none, the cause is not chance.
 _MIN_EXPECTED = 10.0
 Ints = NDArray[np.int64]
 
@@ -30,7 +30,7 @@ class LogSummary:
     rows : array of int, shape (n_groups,)
         The number of evaluation rows.
     missing : array of int, shape (n_groups,)
-        The number of them without a reward.
+        The number of evaluation rows without a reward.
     arm_counts : array of int, shape (n_groups, n_arms)
         The number of rows with a reward for each arm.
     min_propensity, max_propensity : float
@@ -55,15 +55,15 @@ class LogSummary:
 
     @property
     def small_propensity(self) -> float:
-        """The threshold below which a propensity is small: a tenth of that of a uniform policy."""
+        """The threshold below which a propensity is small: a tenth of the propensity of a uniform policy."""
         return 0.1 / len(self.survey.arms)
 
     @cached_property
     def is_shown(self) -> NDArray[np.bool_]:
         """Whether the log shows an arm to a group, of shape (n_groups, n_arms).
 
-        An arm that is missing from a group by chance counts as shown: one of which few rows would be expected, if
-        the group were shown it as often as everybody.
+        An arm that a group was not shown by chance counts as shown. This is an arm for which only a few rows of
+        the group would be expected, if the group were shown it as often as everybody else.
         """
         share = self.arm_counts[OVERALL] / max(self.arm_counts[OVERALL].sum(), 1)
         expected = np.outer(self.arm_counts.sum(axis=1), share)

@@ -31,7 +31,7 @@ class LogSplit:
     train_share : float
         The requested share of training rows.
     time : time or None
-        The first time of the evaluation rows; None if the log has no times or is not split.
+        The time at which the evaluation rows begin; None if the log has no times or is not split.
     row : int
         The first evaluation row, if the log has no times.
     """
@@ -77,13 +77,13 @@ class LogSurvey:
         return {arm: number for number, arm in enumerate(self.arms)}
 
     def numbers_of(self, arms: Iterable[ArmId]) -> NDArray[np.int64]:
-        """Return the numbers of some arms; -1 for those that are not on offer."""
+        """Return the numbers of some arms, with -1 for arms that are not on offer."""
         return np.array([self.arm_numbers.get(arm, -1) for arm in arms], np.int64)
 
 
 @dataclass(eq=False)
 class SurveySums:
-    """What a survey counts in a log, or in a part of one; the attributes are those of `LogSurvey`."""
+    """The counts of a survey of a log, or of a part of one; the attributes are those of `LogSurvey`."""
 
     labels: dict[str, list[Label]]
     arms: list[Label] = field(default_factory=list)
@@ -109,9 +109,9 @@ def survey_log(passes: LogPasses, train: float, table: ArmTable | None = None) -
     Parameters
     ----------
     passes : LogPasses
-        Runs the pass over the log.
+        The object that runs the pass over the log.
     train : float
-        The share of rows that train policies; the rest evaluates them.
+        The share of rows on which policies are trained; they are evaluated on the rest.
     table : ArmTable, optional
         The arms on offer; by default those of the log.
     """

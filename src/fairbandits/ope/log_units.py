@@ -1,4 +1,4 @@
-"""Units of a log: users, or blocks of rows where users are unknown. Rows of one unit may depend on each other."""
+"""Units of a log: users, or blocks of rows where users are unknown. Rows of the same unit may be dependent."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
-#: Users are put into as many buckets at most, and rows into as many blocks, so that memory is bounded. Buckets are
-#: independent of each other as users are, and so many that their number limits no interval.
+#: The largest number of buckets into which users are put, and of blocks into which rows are put, so that memory is
+#: bounded. Buckets are independent of each other, as users are, and numerous enough not to widen intervals.
 MAX_UNITS = 1 << 16
 _SHIFT = np.uint64(64 - 16)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -34,7 +34,7 @@ class LogUnits:
         self._index = UnitIndex()
         self._combinations: dict[bytes, int] = {}
         self._groups: list[Ints] = []
-        # The units of groups, as long as no units are added: many estimates ask for them.
+        # The units of each group, cached until units are added, because many estimates need them.
         self._members: dict[int, tuple[int, Ints, Ints]] = {}
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class LogUnits:
         Parameters
         ----------
         users : array of uint64 or None
-            The key of the user of each row, 0 if it is unknown.
+            The key of the user of each row, or 0 if it is unknown.
         rows : array of int
             The row numbers within the log.
         groups : array of int, shape (n_rows, any)
@@ -59,7 +59,7 @@ class LogUnits:
         return self._index.numbers(keys, self._combination_numbers(groups))
 
     def members(self, group: int) -> tuple[Ints, Ints]:
-        """Return the units of a group, and a number for each of them that the units of one user share."""
+        """Return the units of a group, and a number for each unit that is the same for all units of a user."""
         if self._members.get(group, (0,))[0] != len(self):
             of_combination = np.array([group == OVERALL or group in row for row in self._groups], bool)
             units = np.flatnonzero(of_combination[self._index.combinations])
@@ -68,7 +68,7 @@ class LogUnits:
         return self._members[group][1:]
 
     def merge(self, other: LogUnits) -> Codes:
-        """Add the units of other rows; return their numbers among ours."""
+        """Add the units of other rows; return the number of each of them in this object."""
         if not len(other):
             return np.empty(0, np.int32)
         combinations = self._combination_numbers(np.array(other._groups))
@@ -99,7 +99,7 @@ class UnitColumns:
         self._sums = np.zeros((0, n_columns))
 
     def add(self, units: Codes, columns: Floats, n_units: int) -> None:
-        """Add rows, given the unit of each and its variables, of shape (n_rows, n_columns)."""
+        """Add rows, given the unit of each row and its variables, of shape (n_rows, n_columns)."""
         if n_units > len(self._sums):
             longer = np.zeros((max(n_units, 2 * len(self._sums)), self._sums.shape[1]))
             longer[: len(self._sums)] = self._sums
@@ -112,7 +112,7 @@ class UnitColumns:
         self.add(units[: len(sums)], sums, n_units)
 
     def totals(self, units: Ints, numbers: Ints) -> Floats:
-        """Return the sums of some units, added where they have the same number."""
+        """Return the sums of some units, adding up units with the same number."""
         if not units.size:
             return np.zeros((0, self._sums.shape[1]))
         if int(numbers.max()) + 1 == units.size:

@@ -25,7 +25,7 @@ from fairbandits.ope.propensities import PropensityColumns
 from fairbandits.ope.training import PolicyTrainer
 
 _FOLDS = 5
-# A reward model that would take more memory is left out.
+# A reward model that would take more memory than this is left out.
 _MAX_MODEL_BYTES = 1 << 30
 
 
@@ -42,7 +42,7 @@ class FirstPass:
     model : CrossFittedRidge or None
         The reward model; None if it would be too large.
     check : PropensityCheck
-        Whether the propensities fit the arms that were chosen, in all rows.
+        The test of whether the propensities fit the arms that were chosen, over all rows.
     trainers : list of PolicyTrainer
         The training of untrained policies.
     """
@@ -150,9 +150,9 @@ def _width(setup: EvaluationSetup) -> int:
 
 def second_pass(setup: EvaluationSetup, first: FirstPass, passes: LogPasses) -> list[PolicySums]:
     """Read the evaluation rows again, and return the sums of each policy."""
-    first = replace(first, trainers=[])  # no longer needed
+    first = replace(first, trainers=[])  # trainers are no longer needed
     if setup.settings.sequential:
-        # Its predictions must not depend on how the log is split.
+        # The running predictions must not depend on how the log is split.
         passes = passes.in_order()
     result = passes.run("second pass", partial(_second_sums, setup=setup, first=first), merged)
     if first.model is not None and result.residuals is not None:
@@ -168,7 +168,7 @@ def second_pass(setup: EvaluationSetup, first: FirstPass, passes: LogPasses) -> 
 def _second_sums(part: Log, setup: EvaluationSetup, first: FirstPass) -> SecondPass:
     """Return the sums of a part of the log."""
     setup = setup.on(part)
-    # Threads of a worker share the arguments.
+    # The threads of a worker share the arguments.
     model = None if first.model is None else first.model.with_new_residuals()
     groups = setup.survey.groups
     units = LogUnits(setup.survey.rows)
@@ -192,7 +192,7 @@ def _second_sums(part: Log, setup: EvaluationSetup, first: FirstPass) -> SecondP
 
 
 def _add_to_check(setup: EvaluationSetup, check: PropensityCheck, chunk: Chunk, rows: LogRows) -> None:
-    """Compare propensities and arms, also in rows without a reward if the log has a column of propensities."""
+    """Compare propensities and arms; with a propensity column, rows without a reward are included."""
     if isinstance(setup.propensities, PropensityColumns):
         for batch in rows.batches(len(setup.survey.arms)):
             check.add_all_arms(batch.arm, setup.propensities.all_arms(batch, setup))

@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 # Returns the extra variance of a group's value or, given a second group, of the gap between the two.
 ExtraVariance = Callable[[int, int | None], float]
 
-#: Below this effective sample size there is no estimate.
+#: Below this effective sample size, no estimate is computed.
 MIN_EFFECTIVE_ROWS = 30
 # If probabilities add up to 1 within this tolerance, nothing is left for other arms.
 _ROUNDING = 1e-6
@@ -62,7 +62,7 @@ class PolicySums:
     units : LogUnits
         The units of the log.
     knows_all_arms : bool
-        Whether the policy's probabilities of all arms are known, not only those of the logged ones.
+        Whether the policy's probabilities are known for all arms, rather than only for the logged ones.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class PolicySums:
         self.clipped_weight += other.clipped_weight
 
     def __getstate__(self) -> dict[str, Any]:
-        # Only the sums: the rest is the same for all parts of a log, and large.
+        # Only the sums are pickled: the rest is large, and the same for all parts of a log.
         return {**self.__dict__, "_units": None, "_summary": None, "_model": None}
 
     def restore(self, summary: LogSummary, model: CrossFittedRidge | None, units: LogUnits) -> None:
@@ -226,7 +226,7 @@ class PolicySums:
         return columns
 
     def _is_shown(self, rows: LogRows, shown: Floats | None) -> NDArray[np.bool_]:
-        """Return, for each row and arm, whether the log supports it: by propensity if known, else by group."""
+        """Return whether the log supports each arm in each row, by its propensity if known, or else by group."""
         if shown is not None:
             return np.asarray((shown > 0.0) & (self.arm_counts[OVERALL] > 0))
         distinct, inverse = distinct_rows(rows.groups)
@@ -239,7 +239,7 @@ class PolicySums:
         return np.hstack([both, both * (rows.numbers >= self._middle)[:, None]])
 
     def _clipped(self, full: Floats) -> Floats:
-        """Return clipped importance weights, and record the largest one and how much was clipped."""
+        """Return clipped importance weights, and record the largest weight and the amount clipped."""
         self.max_weight = max(self.max_weight, float(full.max(initial=0.0)))
         w = np.minimum(full, self._clip)
         self.n_clipped += int((full > w).sum())
@@ -284,12 +284,12 @@ class PolicySums:
         return UnitTables(self._units, self._columns, self._largest_weight)
 
     def unsupported(self, group: int = OVERALL) -> float:
-        """Return the probability with which the policy makes choices without support in the log for the group."""
+        """Return the probability that the policy makes a choice that the log does not support for the group."""
         tables = self.tables
         return tables.unsupported(group) if self.has_propensities else 1.0 - tables.expected_weight(group)
 
     def never_shown(self, group: int = OVERALL) -> float:
-        """Return the probability with which the policy chooses arms for which the group has no rows."""
+        """Return the probability that the policy chooses an arm for which the group has no rows."""
         counts = self.arm_counts[group]
         missing = self.arm_probabilities[group][counts == 0].sum() + self.elsewhere[group]
         return float(missing / max(counts.sum(), 1))
@@ -307,7 +307,7 @@ class PolicySums:
         return max(probability / self._summary.min_propensity, self.max_weight)
 
     def headline(self, confidence: float) -> HeadlineEstimates | None:
-        """Return the headline estimates; None without propensities."""
+        """Return the headline estimates, or None if propensities are unknown."""
         if not self.has_propensities:
             return None
         if self._sequential is not None:
@@ -329,7 +329,7 @@ class PolicySums:
 
 
 def _remainder(probabilities: Floats) -> Floats:
-    """Return 1 minus the sum of each row's probabilities, or 0 if the difference is due to rounding."""
+    """Return 1 minus the sum of each row's probabilities, with differences due to rounding set to 0."""
     missing: Floats = 1.0 - probabilities.sum(axis=1)
     return np.where(missing > _ROUNDING, missing, 0.0)
 

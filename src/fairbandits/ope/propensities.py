@@ -1,4 +1,4 @@
-"""Where the propensities of a log come from: a column, all arms' columns, a declaration, or a model of the log."""
+"""Sources of a log's propensities: a column, one column per arm, a declaration, or a model fitted to the log."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Propensities(ABC):
     Attributes
     ----------
     columns : tuple of str
-        The columns of the log that are needed unchanged.
+        The columns of the log that are needed in unchanged form.
     knows_all_arms : bool
-        Whether the propensities of all arms are known, not only those of the logged ones.
+        Whether the propensities are known for all arms, rather than only for the logged ones.
     """
 
     columns: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Propensities(ABC):
         """Return rows with the propensities of the logged arms."""
 
     def all_arms(self, rows: LogRows, setup: EvaluationSetup) -> Floats | None:
-        """Return the propensities of all arms, of shape (n_rows, n_arms); None if they are unknown."""
+        """Return the propensities of all arms, of shape (n_rows, n_arms), or None if they are unknown."""
         return None
 
     def logged(self, rows: LogRows, setup: EvaluationSetup) -> Floats:
@@ -56,12 +56,12 @@ class LoggedPropensities(Propensities):
     """Propensities from the log's column of propensities, if it has one."""
 
     def fill(self, rows: LogRows, setup: EvaluationSetup) -> LogRows:
-        """Return the rows as they are."""
+        """Return the rows unchanged."""
         return rows
 
 
 class UniformPropensities(Propensities):
-    """Propensities of a policy that is declared to be uniform."""
+    """Propensities of a logging policy that is declared to be uniform."""
 
     def fill(self, rows: LogRows, setup: EvaluationSetup) -> LogRows:
         """Return rows with the same propensity everywhere."""
@@ -69,12 +69,12 @@ class UniformPropensities(Propensities):
 
 
 class PropensityColumns(Propensities):
-    """Propensities of all arms, from one column for each.
+    """Propensities of all arms, from one column per arm.
 
     Parameters
     ----------
     prefix : str
-        The beginning of the names of the columns, as for `ProbabilityColumns`.
+        The prefix of the column names, as for `ProbabilityColumns`.
     """
 
     knows_all_arms = True
@@ -88,7 +88,7 @@ class PropensityColumns(Propensities):
         self.columns = self._source.columns
 
     def fill(self, rows: LogRows, setup: EvaluationSetup) -> LogRows:
-        """Return rows with the propensities of the logged arms; the column of propensities must agree."""
+        """Return rows with the propensities of the logged arms; the propensity column, if any, must agree."""
         found = self.logged(rows, setup)
         wrong = np.flatnonzero(found < MIN_PROPENSITY)
         if wrong.size:

@@ -26,7 +26,8 @@ Ints = NDArray[np.int64]
 _FOLDS = 2
 _SAMPLE_ROWS = 50_000
 _MAX_ARMS = 1_000
-# The share of a uniform policy in the estimates, so that arms that are rare in the sample have a propensity.
+# The share of a uniform policy that is mixed into the estimates, so that arms that are rare in the sample have a
+# propensity.
 _UNIFORM_SHARE = 0.01
 
 
@@ -40,7 +41,7 @@ class PropensityModel(Propensities):
     models : sequence
         The fitted model of each fold.
     classes : sequence of arrays
-        The numbers of the arms that each model knows.
+        The numbers of the arms known to each model.
     """
 
     knows_all_arms = True
@@ -101,10 +102,10 @@ def _concatenated(rows: LogRows, later: LogRows) -> LogRows:
 
 
 def _fold(rows: LogRows) -> Ints:
-    # Another hash than that of the sample, which would otherwise be in one fold.
+    # The hash must differ from that of the sample, because the whole sample would otherwise be in one fold.
     return assign_folds(-rows.numbers, _FOLDS)
 
 
 def _matrix(features: Features) -> Any:
-    # scikit-learn refuses the 64-bit indices that stacking produces.
+    # scikit-learn does not accept the 64-bit indices that stacking produces.
     return features if isinstance(features, np.ndarray) else csr_matrix(features)

@@ -1,4 +1,4 @@
-"""Comparisons between policies: which of them is better, as far as the log can tell."""
+"""Comparisons between policies: which of them is better, as far as the log shows."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ def compare_policies(
 ) -> tuple[PolicyDifference, ...]:
     """Compare all policies with the logging policy and with each other, by paired differences.
 
-    All intervals hold jointly (Bonferroni), so that with probability `confidence` no policy is called better that
-    is not.
+    All intervals hold jointly (Bonferroni), so with probability `confidence`, no policy is called better unless it
+    is better.
 
     Parameters
     ----------
     headlines : mapping of str to HeadlineEstimates
         The policies.
     confidence : float
-        The joint confidence of all intervals.
+        The joint confidence level of all intervals.
     """
     pairs = [(title, None) for title in headlines] + list(combinations(headlines, 2))
     error = (1.0 - confidence) / max(len(pairs), 1)

@@ -10,22 +10,23 @@ from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.log_rows import LogRows
 
-# The number of rows decided together while no row is accepted: at first, and at most.
+# The number of rows that are decided in one batch while no row is accepted: the smallest and the largest number.
 _MIN_BATCH, _MAX_BATCH = 16, 4096
 
 
 def replay_learning(candidate: PolicyCandidate, setup: EvaluationSetup, min_propensity: float) -> EstimatorSums:
     """Evaluate a policy that keeps learning.
 
-    A row is accepted, and learned, if the policy chooses the logged arm, and then only with probability
-    `min_propensity / propensity`. The accepted rows are distributed as those that the policy would have seen
-    online: each user is accepted with the same probability, whatever the arm. Li et al. (2011) assume a
-    uniform logging policy; rejection sampling extends their method to known propensities.
+    If the policy chooses the logged arm, the row is accepted, and learned from, with probability
+    `min_propensity / propensity`; all other rows are rejected. The accepted rows have the same distribution as the
+    rows that the policy would have seen online: each user is accepted with the same probability, whatever the arm.
+    Li et al. (2011) assume a uniform logging policy; rejection sampling extends their method to known
+    propensities.
 
     Parameters
     ----------
     candidate : PolicyCandidate
-        The policy; it learns.
+        The policy, which learns from the accepted rows.
     setup : EvaluationSetup
         The log.
     min_propensity : float
@@ -72,7 +73,7 @@ def _replay_rows(
         policy.learn(decisions[first], float(rows.reward[start + first]))
         accepted.append(start + first)
         start += first + 1
-        # About twice the last distance: a compromise between wasted decisions and the number of calls.
+        # About twice the last distance, as a compromise between wasted decisions and the number of calls.
         size = max((size + 2 * first) // 2, _MIN_BATCH)
     reward = rows.reward[accepted]
     one = np.ones(len(reward))

@@ -24,7 +24,7 @@ T = TypeVar("T")
 #: The name of the logging policy in comparisons.
 LOGGING_POLICY = "the log"
 
-#: The names of the estimators in reports, the preferred one first.
+#: The names of the estimators in reports, in order of preference.
 ESTIMATOR_NAMES: dict[str, str] = {
     "likelihood": "empirical likelihood",
     "confidence_sequence": "confidence sequence",
@@ -61,7 +61,7 @@ class BoundedValue:
         return self.low > 0.0 or self.high < 0.0
 
     def minus(self, other: BoundedValue) -> BoundedValue:
-        """Return the difference from an independent estimate (MOVER)."""
+        """Return this estimate minus an independent one, with a MOVER interval."""
         difference = self.value - other.value
         down = math.hypot(self.value - self.low, other.high - other.value)
         up = math.hypot(self.high - self.value, other.value - other.low)
@@ -117,7 +117,7 @@ class GroupedValue(ShortRepr, Generic[T]):
         return GroupedValue(function(self.overall), by_group)
 
     def to_dict(self, convert: Callable[[T], Any]) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the results as JSON values."""
         by_group = {
             attribute: {str(label): convert(value) for label, value in values.items()}
             for attribute, values in self.by_group.items()
@@ -150,7 +150,7 @@ class PolicyGap(ShortRepr):
         return PolicyGap(self.attribute, self.second, self.first, self.estimate.negated())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the results as JSON values."""
         names = {"attribute": self.attribute, "first": self.first, "second": self.second}
         return names | self.estimate.to_dict() | {"confidence": self.estimate.confidence}
 
@@ -172,7 +172,7 @@ class PolicyDifference(ShortRepr):
     estimate: BoundedValue
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the results as JSON values."""
         names = {"first": self.first, "second": self.second}
         return names | self.estimate.to_dict() | {"confidence": self.estimate.confidence}
 
@@ -189,7 +189,7 @@ class EstimatorResult(ShortRepr):
         The mean reward minus that of the logging policy on the same rows; None if there are too few effective rows
         or the estimator does not provide it.
     gaps : tuple of PolicyGap
-        The gaps between all pairs of groups of each attribute.
+        The gaps between all pairs of groups, for each attribute.
     """
 
     value: GroupedValue[Estimate | None]
@@ -215,7 +215,7 @@ class EstimatorResult(ShortRepr):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the results as JSON values."""
         return {
             "value": self.value.to_dict(_estimate_to_dict),
             "improvement": self.improvement.to_dict(_estimate_to_dict),
@@ -241,7 +241,7 @@ class PolicyEvaluation(ShortRepr):
         The mean importance weight, 1 in expectation if the propensities are correct; NaN in a group without rows.
         None without propensities.
     unsupported : GroupedValue of float
-        The probability with which the policy chooses arms that the group is never shown in the log.
+        The probability that the policy chooses an arm that the group is never shown in the log.
 
     Examples
     --------
@@ -261,7 +261,7 @@ class PolicyEvaluation(ShortRepr):
     unsupported: GroupedValue[float]
 
     def rescaled(self, reward_range: tuple[float, float]) -> PolicyEvaluation:
-        """Return the results in the units of the rewards."""
+        """Return the results in the original units of reward."""
         estimates = {name: result.rescaled(reward_range) for name, result in self.estimates.items()}
         return replace(self, estimates=estimates)
 
@@ -276,7 +276,7 @@ class PolicyEvaluation(ShortRepr):
         return self.estimates[self.preferred_estimator]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the results as JSON values."""
         return {
             "training": self.training,
             "preferred_estimator": self.preferred_estimator,
@@ -396,7 +396,7 @@ class Evaluation(ShortRepr):
         ax : matplotlib axes, optional
             The axes to draw on; by default those of a new figure.
         attribute : str, optional
-            The attribute whose groups are plotted as well; by default none.
+            An attribute whose groups are also plotted; by default, only the overall means are.
         """
         from fairbandits.ope.report.notebook import plot_evaluation  # noqa: PLC0415 - imports this class
 
@@ -411,7 +411,7 @@ class Evaluation(ShortRepr):
     def to_dict(self) -> dict[str, Any]:
         """Return the results as JSON values, as stored in `evaluation.json`; `report/schema.json` describes them.
 
-        Within a version of the format, keys keep their meaning; new ones may be added.
+        Within one version of the format, existing keys keep their meaning, but new keys may be added.
         """
         return {
             "format": "fairbandits evaluation",

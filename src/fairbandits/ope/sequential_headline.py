@@ -1,11 +1,12 @@
-"""Anytime-valid headline estimates, for a log that is evaluated again while it grows.
+"""Anytime-valid headline estimates, for a log that is evaluated repeatedly while it grows.
 
-With correct propensities, weight times reward has the policy's value as its conditional expectation in every row,
-whatever happened before; weight times (1 - reward) has 1 minus the value. Both are non-negative, so each has a
-lower confidence sequence by the empirical Bernstein supermartingale (Fan's inequality, as in Howard et al. 2021
-and Waudby-Smith et al., *Anytime-valid off-policy inference for contextual bandits*, 2022): it needs no bound on
-the weights, and allows for logging policies that learn. The second one gives the upper bound of the value. Arms
-that the log never shows count as 0 in the lower bound and as 1 in the upper one by themselves.
+With correct propensities, the conditional expectation of weight times reward in every row is the policy's value,
+whatever happened before. That of weight times (1 - reward) is 1 minus the value. Both variables are non-negative,
+so each has a lower confidence sequence from the empirical Bernstein supermartingale (Fan's inequality, as in
+Howard et al. 2021 and Waudby-Smith et al., *Anytime-valid off-policy inference for contextual bandits*, 2022),
+which needs no bound on the weights and allows for logging policies that learn. The second sequence yields the
+upper bound of the value. Arms that the log never shows automatically count as 0 in the lower bound and as 1 in the
+upper bound.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Ints = NDArray[np.int64]
 
 # The variables of a row: weight times reward, weight times (1 - reward), and the logged reward and its complement.
 _GAINED, _FORGONE, _LOGGED, _UNREWARDED = range(4)
-# The sums of a group and a variable: rows, values, squared errors of the predictions.
+# The sums for a group and a variable: the number of rows, the values, and the squared prediction errors.
 _COUNT, _SUM, _SQUARES = range(3)
 
 
@@ -48,7 +49,7 @@ class SequentialSums:
         _add_rows(groups, variables, self.sums)
 
     def merge(self, later: SequentialSums) -> None:
-        """Add the sums of a later part of the log, whose predictions started anew."""
+        """Add the sums of a later part of the log, whose predictions started afresh."""
         self.sums += later.sums
 
 
@@ -60,7 +61,7 @@ class SequentialHeadline(HeadlineEstimates):
     sums : SequentialSums
         The sums.
     confidence : float
-        The confidence of each interval; those of the gaps of an attribute hold jointly.
+        The confidence level of each interval; the intervals of the gaps of an attribute hold jointly.
     """
 
     def __init__(self, sums: SequentialSums, confidence: float) -> None:
@@ -68,11 +69,11 @@ class SequentialHeadline(HeadlineEstimates):
         self._sums = sums.sums
 
     def value(self, group: int, error: float) -> BoundedValue | None:
-        """Return the mean reward in a group, from 0 to 1; None without rows."""
+        """Return the mean reward in a group, on the scale from 0 to 1, or None if it has no rows."""
         return self._interval(group, (_GAINED, _FORGONE), error)
 
     def gap(self, first: int, second: int, error: float) -> BoundedValue | None:
-        """Return the mean reward of one group minus that of another; None if one has no rows."""
+        """Return the mean reward of one group minus that of another, or None if one has no rows."""
         return _minus(self.value(first, error / 2.0), self.value(second, error / 2.0), error)
 
     def minus(self, other: Self | None, error: float, group: int = OVERALL) -> BoundedValue | None:
@@ -92,7 +93,7 @@ class SequentialHeadline(HeadlineEstimates):
         # Each side gets half of the error probability.
         radius = bernstein_boundary(np.array([gained[_SQUARES], forgone[_SQUARES]]), error / 2.0) / count
         bounds = np.clip([mean - radius[0], 1.0 - complement + radius[1]], 0.0, 1.0)
-        # By chance the bounds may cross; all between them is then still safe.
+        # By chance, the bounds may cross; the range between them is then still a valid interval.
         low, high = float(bounds.min()), float(bounds.max())
         total = mean + complement
         return BoundedValue(float(np.clip(mean / total if total else 0.5, low, high)), low, high, 1.0 - error)
@@ -114,7 +115,7 @@ def _add_rows(groups: Ints, variables: Floats, sums: Floats) -> None:
                 continue
             for k in range(variables.shape[1]):
                 count, total = sums[group, k, 0], sums[group, k, 1]
-                # The prediction must be known before the row, and at most 1.
+                # The prediction must be known before the row is seen, and must not exceed 1.
                 prediction = min(total / count, 1.0) if count > 0.0 else 0.5
                 error = variables[i, k] - prediction
                 sums[group, k, 0] = count + 1.0

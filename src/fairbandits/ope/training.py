@@ -29,7 +29,7 @@ class PolicyTrainer:
         self._statistics = SufficientStatistics(self._policy) if self._policy.is_additive else None
 
     def add(self, chunk: Chunk, rows: NDArray[np.bool_]) -> None:
-        """Learn some rows of a chunk that have a reward, or collect their sufficient statistics."""
+        """Learn from the selected rows of a chunk that have a reward, or collect their sufficient statistics."""
         check_rewards(self._policy, self._log, chunk)
         contexts, arm, reward, group = select_rows(chunk, rows)
         if self._offers is not None:

@@ -1,4 +1,4 @@
-"""The sums of a policy over the units of a group, and how much of the policy the log does not show."""
+"""The sums of a policy over the units of a group, and the part of the policy that the log does not support."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fairbandits.ope.log_units import LogUnits, UnitColumns
 
 Floats = NDArray[np.float64]
 
-#: The variables of a unit: number of rows, weights, weighted rewards, control variate, logged rewards, and the
-#: probability of arms that the log never shows.
+#: The variables of a unit: the number of rows, the weights, the weighted rewards, the control variate, the logged
+#: rewards, and the probability of arms that the log never shows.
 COLUMNS = ROWS, WEIGHTS, REWARDS, CONTROL, LOGGED, UNSUPPORTED = range(6)
 
 
@@ -37,8 +37,8 @@ class UnitTables:
     def table(self, group: int) -> Floats:
         """Return the sums of each unit of a group, of shape (units, 6).
 
-        Weight that is missing beyond chance counts as unsupported: correct propensities give a mean weight of 1,
-        so there are decisions of the policy that the log does not show.
+        If more weight is missing than chance explains, the missing weight counts as unsupported: with correct
+        propensities the expected mean weight is 1, so the policy makes decisions that the log does not show.
         """
         if group not in self._tables:
             table = self.observed(group)
@@ -49,15 +49,15 @@ class UnitTables:
         return self._tables[group]
 
     def observed(self, group: int) -> Floats:
-        """Return the sums as they are."""
+        """Return the sums without adjustment."""
         return self._columns.totals(*self._units.members(group))
 
     def unsupported(self, group: int) -> float:
-        """Return the probability with which the policy does what the log does not show."""
+        """Return the probability that the policy makes a choice that the log does not support."""
         return _mean(self.table(group), UNSUPPORTED)
 
     def expected_weight(self, group: int) -> float:
-        """Return the mean weight that correct propensities and probabilities have in expectation."""
+        """Return the expected mean weight if propensities and probabilities are correct."""
         return 1.0 - _mean(self.observed(group), UNSUPPORTED)
 
     def mean_weight(self, group: int) -> float:
@@ -65,12 +65,12 @@ class UnitTables:
         return _mean(self.observed(group), WEIGHTS)
 
     def weight_p_value(self, group: int) -> float:
-        """Return the p-value of the mean weight against its expectation; NaN if there are too few units."""
+        """Return the p-value of the mean weight against its expectation, or NaN if there are too few units."""
         table = self.observed(group)
         expected = self.expected_weight(group) * float(table[:, ROWS].sum())
         weights = table[:, WEIGHTS]
         if not weights.any():
-            # A policy that chooses nothing that the log shows has no weight to expect.
+            # All weights are zero if the policy chooses nothing that the log shows.
             return math.exp(-expected / self.max_weight) if expected else 1.0
         tested = (np.count_nonzero(weights), weights.sum(), (weights * weights).sum(), expected, weights.max())
         return float(contradiction(*(np.array([float(value)]) for value in tested))[0])

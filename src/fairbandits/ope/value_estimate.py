@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-# Bounds the correction for skewness: the longer side of an interval becomes at most twice as long.
+# This bounds the correction for skewness: the longer side of an interval becomes at most twice as long.
 _MAX_CORRECTION = 0.5
 
 
@@ -25,7 +25,7 @@ class ValueEstimate:
     degrees_of_freedom : float
         The degrees of freedom of the standard error.
     confidence : float
-        The confidence of the interval.
+        The confidence level of the interval.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class ValueEstimate:
         )
 
     def negated(self) -> ValueEstimate:
-        """Return the estimate of the negative value."""
+        """Return the estimate with its sign reversed."""
         return replace(self, value=-self.value, skewness=-self.skewness)
 
     def with_added_variance(self, variance: float) -> ValueEstimate:

@@ -17,20 +17,20 @@ class AlphaFairLinUCB(LinUCB):
     for an aversion of 0, Nash welfare `sum log u_g` for 1, and the lowest `u_g` in the limit. Its gradient
     `u_g^-aversion`, 1 on average over the groups of an attribute (`fairbandits.fairness.welfare_weights`), is the
     weight of the group in the score `weight * theta.x + alpha * width`. Rewards are measured from the lowest one
-    of `reward_range`. Users of several attributes have the average of their weights; users of unknown group have
-    weight 1, as with LinUCB.
+    of `reward_range`. For users with several attributes, the weights are averaged; users of unknown group have
+    weight 1, as in LinUCB.
 
-    A user of weight w is served as by `LinUCB(alpha=alpha / w)`, so groups of low welfare bear less of the
+    A user with weight w is served as by `LinUCB(alpha=alpha / w)`, so groups with low welfare bear less of the
     exploration. Weights are below the number of groups G, so with an alpha of G times the confidence radius of
     Abbasi-Yadkori, Pal, Szepesvari (Improved Algorithms for Linear Stochastic Bandits, NIPS 2011, Theorem 2) a
     choice costs at most `2 * (alpha / w) * width`, as in their Theorem 3, with the same probability. No bound on
     the welfare itself is known.
 
-    The welfare is that of Atkinson: On the Measurement of Inequality, JET 1970, and Mo, Walrand: Fair End-to-End
-    Window-Based Congestion Control, IEEE/ACM Transactions on Networking 2000. Nash welfare over groups that share
-    the cost of exploration is due to Baek, Farias: Fair Exploration via Axiomatic Bargaining, NeurIPS 2021. This
-    is not their policy PF-UCB: their utility is the regret that a group saves compared with learning on its own,
-    here it is the mean reward, which can be observed; and their arms have no contexts that change.
+    The welfare function is that of Atkinson: On the Measurement of Inequality, JET 1970, and Mo, Walrand: Fair
+    End-to-End Window-Based Congestion Control, IEEE/ACM Transactions on Networking 2000. Nash welfare over groups
+    that share the cost of exploration is due to Baek, Farias: Fair Exploration via Axiomatic Bargaining, NeurIPS
+    2021. This is not their policy PF-UCB. Their utility is the regret that a group saves compared with learning on
+    its own; here it is the mean reward, which can be observed. In addition, their arms have no changing contexts.
 
     Examples
     --------
@@ -46,13 +46,13 @@ class AlphaFairLinUCB(LinUCB):
     aversion: float = parameter(
         default=1.0,
         check=number(at_least=0.0, at_most=100.0),
-        doc="Aversion to inequality, the alpha of alpha-fairness. With 0 it is LinUCB, 1 is Nash welfare.",
+        doc="The aversion to inequality, the alpha of alpha-fairness. 0 gives LinUCB, 1 gives Nash welfare.",
     )
 
     array_terms: ClassVar[bool] = True
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return alpha times the width, and what turns the predicted reward into the weighted one."""
+        """Return alpha times the width, and the term that turns the predicted reward into the weighted one."""
         weights = welfare_weights(self.groups, float(self.aversion))
         weight = predictions.like(per_user(weights, self.groups, predictions.groups, unknown=1.0))
         return self.alpha_now() * predictions.width, (weight - 1.0) * (predictions.mean - self._scale.low)

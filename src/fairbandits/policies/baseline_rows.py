@@ -1,4 +1,4 @@
-"""Contexts that also hold the context of a baseline's arm, so that a decision knows what it was compared with."""
+"""Contexts that also hold the context of a baseline's arm, so that decisions can be compared with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def with_baseline(rows: Rows, place: int | None) -> Rows:
-    """Append the context of the arm at a place to that of every arm of its user; nothing without a place.
+    """Append the context of the arm at a place to those of all arms of its user; without a place, do nothing.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def _with_sparse_baseline(rows: SparseRows, place: int | None) -> SparseRows:
 
 
 def split_baseline(row: Row) -> tuple[Row, Floats | None]:
-    """Return what `with_baseline` put together: the contexts of an arm and of the baseline, None without one."""
+    """Undo `with_baseline`: return the contexts of an arm and of the baseline, or None without a baseline."""
     width = row.width // 2
     columns, values, n_shared = checked_entries(row, 2 * width)
     is_own = columns < width

@@ -25,15 +25,16 @@ Ints = NDArray[np.int64]
 
 
 class SufficientStatistics:
-    """What a policy learns from logged decisions, summed up: statistics of two parts of a log add up.
+    """The sums from which a policy learns logged decisions; those of two parts of a log can be added.
 
-    For each arm A and b before anything is solved, for each group its rewards. A policy that learns them by
-    `learn_statistics` is the one that has learned decision after decision.
+    The sums are A and b of each arm, before anything is solved, and the rewards of each group. A policy that
+    learns them by `learn_statistics` is equal to one that has learned the decisions one by one.
 
     Parameters
     ----------
     policy : Policy
-        The policy that is to learn them, which determines how contexts are transformed. It does not change.
+        The policy that is to learn them, which determines how contexts are transformed. The policy does not
+        change.
 
     Examples
     --------
@@ -69,9 +70,9 @@ class SufficientStatistics:
         arms : Categorical
             The arm that was picked.
         rewards : array of shape (n_decisions,)
-            Its reward.
+            The reward of that arm.
         groups : mapping of str to Categorical
-            By attribute, the user's group.
+            The users' groups, by attribute.
         """
         rows = as_logged_rows(self.policy, contexts, rewards)
         at = arms.recoded({arm: self.arms.claim(as_arm(arm)) for _, arm in arms.first_rows()})
@@ -110,7 +111,7 @@ class SufficientStatistics:
         return self.equations
 
     def _slots_in_equations(self, width: int) -> Callable[[Ints], Ints] | None:
-        """Return which slots of the equations rows of arms belong to; None for a policy without a model."""
+        """Return the function that maps arms to slots of the equations; None for a policy without a model."""
         if self._model is None:
             self._model = self.policy._builder.build(width, 1.0)
         return getattr(self._model, "slots_in_equations", None)
@@ -136,7 +137,7 @@ def learn_statistics(policy: Policy, statistics: SufficientStatistics) -> None:
 
 
 def learn_logged(policy: Policy, contexts: Any, arms: Any, rewards: Any, groups: Any) -> None:
-    """Learn logged decisions in their order; see `Policy.learn_logged`."""
+    """Learn logged decisions in order; see `Policy.learn_logged`."""
     logged = as_logged(policy, contexts, arms, rewards, groups)
     if policy.is_additive:
         statistics = SufficientStatistics(policy)

@@ -1,4 +1,4 @@
-"""Learning many decisions at once, by arrays."""
+"""Learning many decisions at once, as arrays."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ _LEAST_DECISIONS = 16
 
 
 def learn_together(policy: Policy, decisions: Sequence[Any], rewards: Sequence[Any] | Floats, again: bool) -> bool:
-    """Learn decisions by arrays: to rounding, what learning them one by one leads to.
+    """Learn decisions as arrays; up to rounding, the result is that of learning them one by one.
 
-    Returns False, having changed nothing, if they have to be learned one by one: there are few of them; there is a
-    slate; or one of them is refused, and learning one by one raises the error.
+    Returns False, having changed nothing, if the decisions have to be learned one by one: because there are few of
+    them, because there is a slate, or because one of them is invalid, so that learning one by one raises the
+    error.
     """
     batch, values = _as_batch(decisions), _as_values(rewards, policy.reward_range)
     if batch is None or values is None or not _LEAST_DECISIONS <= len(batch) == len(values):
@@ -46,7 +47,7 @@ def learn_together(policy: Policy, decisions: Sequence[Any], rewards: Sequence[A
 
 
 def _as_batch(decisions: Sequence[Any]) -> DecisionBatch | None:
-    """Return decisions as arrays; None if some are no decisions, or there is none."""
+    """Return decisions as arrays; None if some are not decisions, or if there are none."""
     if isinstance(decisions, LazyDecisions):
         return decisions.batch()
     kinds = {*map(type, decisions)}
@@ -58,7 +59,7 @@ def _as_batch(decisions: Sequence[Any]) -> DecisionBatch | None:
 
 
 def _as_values(rewards: Sequence[Any] | Floats, reward_range: tuple[float, float]) -> Floats | None:
-    """Return rewards as an array; None if some may be wrong, or are rewards of slates."""
+    """Return rewards as an array; None if some may be invalid, or are rewards of slates."""
     # A subclass of arrays may hold more than numbers, as masked arrays do.
     if type(rewards) is not np.ndarray and not {*map(type, rewards)} <= {float, int, np.float64}:
         return None
@@ -82,7 +83,7 @@ def _accounts(policy: Policy, batch: DecisionBatch, again: bool) -> list[Account
 
 
 def _is_forgotten(batch: DecisionBatch, accounts: Sequence[Account]) -> NDArray[np.bool_]:
-    """Return which decisions are for an arm that was forgotten since."""
+    """Return whether the arm of each decision has been forgotten since."""
     forgotten = np.zeros(len(batch), np.bool_)
     for index, account in enumerate(accounts):
         if account.forgotten:
@@ -95,9 +96,10 @@ def _is_forgotten(batch: DecisionBatch, accounts: Sequence[Account]) -> NDArray[
 def _update(
     policy: Policy, batch: DecisionBatch, rewards: Floats, accounts: Sequence[Account], width: int
 ) -> bool:
-    """Update model, ledger and group record; False, having changed nothing, if the model may refuse a row.
+    """Update model, ledger and group record, or return False, changing nothing, if a row might be rejected.
 
-    If the model fails in the middle, ledger and group record are told exactly what it had learned by then.
+    If the model fails midway, the ledger and the group record are updated with exactly the decisions that the
+    model had learned by then.
     """
     forgotten = _is_forgotten(batch, accounts)
     codes, labels = codes_of(batch.arms)

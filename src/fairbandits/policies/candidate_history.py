@@ -1,4 +1,4 @@
-"""The candidates of recent rounds, and the rank of a new one among those of its own group."""
+"""The candidates of recent rounds, and the rank of a new candidate among those of its own group."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairbandits.policies.sorted_groups import SortedGroups
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# The expected rank of a candidate of whose group nobody is known.
+# The expected rank of a candidate if no candidate of its group is known.
 _UNKNOWN = 0.5
 
 
@@ -43,9 +43,9 @@ class CandidateHistory:
     Parameters
     ----------
     growth : float
-        The share by which the number of rounds must grow before older ones are dropped; 0 for at once.
+        The share by which the number of rounds must grow before older ones are dropped; 0 to drop them at once.
     memory : int or None
-        The highest number of rounds that are left when older ones are dropped; None for no limit.
+        The largest number of rounds that remain when older ones are dropped; None for no limit.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class CandidateHistory:
             self._theta = None
 
     def ranks(self, theta: Floats, groups: Sequence[LabelValue], rewards: Floats) -> Floats:
-        """Return the share of the known candidates of each one's group that are predicted no more reward.
+        """Return, for each candidate, the share of its group's known candidates with no higher prediction.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class CandidateHistory:
         at, column = np.divmod(positions, max(self._width, 1))
         weights = np.asarray(values * theta[column], np.float64)
         rewards = np.bincount(first + at, weights, minlength=len(groups)).astype(np.float64)
-        # With room for as many new groups, as arms that are their own group may come and go.
+        # Leave room for as many new groups, because arms that form their own groups may come and go.
         self._rewards = SortedGroups(groups, rewards, 2 * len(self._numbers) + 1)
         self._theta = theta
 
@@ -143,7 +143,7 @@ class CandidateHistory:
         }
 
     def restore(self, names: list[LabelValue], arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what `to_json` and `arrays` returned."""
+        """Restore the history that `to_json` and `arrays` returned."""
         groups, positions, values = (
             np.array(arrays[part]) for part in ("candidate_groups", "positions", "values")
         )
@@ -162,4 +162,4 @@ class CandidateHistory:
         self._theta = None
 
     def merge(self, other: CandidateHistory) -> None:
-        """Add nothing: policies with candidates are refused by their models, which do not merge."""
+        """Add nothing: policies with candidates cannot be merged, because their models cannot."""

@@ -1,4 +1,4 @@
-"""Contexts of which a decision keeps those of all candidates, not of the chosen one alone."""
+"""Contexts for decisions that keep the contexts of all candidates, not only that of the chosen one."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class CandidateRow(Row):
 
 @dataclass(slots=True, eq=False, repr=False)
 class CandidateRows(SparseRows):
-    """The contexts of a round, whose rows know the other candidates of their user."""
+    """The contexts of a round, whose rows include the other candidates of their user."""
 
     def row(self, user: int, arm: int) -> CandidateRow:
-        """Return one row, which keeps the others of its round in memory."""
+        """Return one row, which keeps the other rows of its round in memory."""
         return CandidateRow(self.parts, user, arm, self.width)
 
 
 def candidate_rows(rows: Rows) -> CandidateRows:
-    """Return contexts as rows that know the other candidates; a matrix, which is the caller's, is copied.
+    """Return contexts as rows that include the other candidates; a matrix from the caller is copied.
 
     Examples
     --------

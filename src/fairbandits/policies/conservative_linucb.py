@@ -25,33 +25,35 @@ Ints = NDArray[np.int64]
 
 
 class ConservativeLinUCB(LinUCB):
-    """LinUCB under the constraint that at any time at least `1 - max_loss` of the baseline's reward was earned.
+    """LinUCB under the constraint that it has always earned at least `1 - max_loss` of the baseline's reward.
 
     The arm with the highest upper confidence bound is chosen if the constraint holds for every theta in the
-    confidence region, this round included; otherwise the baseline's arm. The baseline is the arm with a given id.
-    It may be another item in every round: the shared model tells arms apart by their contexts alone, so offer
-    under this id what the system in production would show.
+    confidence region, including this round; otherwise, the baseline's arm is chosen. The baseline is the arm with
+    a given id. It may stand for a different item in every round: the shared model tells arms apart only by their
+    contexts. So offer, under this id, the item that the system in production would show.
 
-    With z and v the sums of the contexts that were chosen, and of the baseline's in the same rounds, w the sum of
-    the n contexts in which the baseline was chosen, and b the baseline's context now, the arm x is safe if
+    Let z be the sum of the contexts that were chosen instead of the baseline's, v the sum of the baseline's
+    contexts in the same rounds, w the sum of the n contexts in which the baseline was chosen, and b the baseline's
+    current context. Then the arm x is safe if
 
     - `min theta.(z + x) + n r >= (1 - max_loss) t r` in round t, where the baseline's mean reward r is known
       (CLUCB, Algorithm 1 of the paper; rewards of the baseline are then not learned);
     - `min theta.(z + x) + max_loss max(min theta.w, 0) >= (1 - max_loss) max theta.(v + b)` where it is not
       (CLUCB2, Algorithm 2, with the lowest reward as its r_l).
 
-    Rewards are measured from the lowest one of `reward_range`. What differs from the paper: the confidence region
-    is that of `LinUCB.alpha`; if the best arm is the baseline's own, the round counts as one of the baseline; and
-    a round counts when its reward is learned, so that open decisions are not yet constrained. Each arm of a slate
-    counts as a round. Where the baseline is not on offer LinUCB chooses, and the round counts only if the
-    baseline's reward is known; so do other arms in a log. Picks that `min_probability` makes are not constrained.
+    Rewards are measured from the lowest one of `reward_range`. There are three differences from the paper: the
+    confidence region is that of `LinUCB.alpha`; if the best arm is the baseline's own, the round counts as a round
+    of the baseline; and a round counts only when its reward is learned, so open decisions are not yet part of the
+    constraint. Each arm of a slate counts as a round. If the baseline is not on offer, LinUCB chooses, and the
+    round counts only if the baseline's mean reward is known; the same applies to other arms in a log. Picks due to
+    `min_probability` are not constrained.
 
-    Decisions hold the context of the chosen arm followed by that of the baseline's.
+    Decisions hold the context of the chosen arm followed by that of the baseline's arm.
 
-    Guarantee: with linear rewards, 1-sub-Gaussian noise, `alpha="theory"` and rewards that are learned at once,
-    the constraint on expected rewards holds at all times with probability at least `1 - delta`. If the baseline's
-    rewards are bounded away from 0, the regret is that of LinUCB plus a constant: playing safe costs an amount
-    that does not grow with the number of rounds.
+    Guarantee: with linear rewards, 1-sub-Gaussian noise, `alpha="theory"` and rewards that are learned
+    immediately, the constraint on expected rewards holds at all times with probability at least `1 - delta`. If
+    the baseline's rewards are bounded away from 0, the regret is that of LinUCB plus a constant: the cost of
+    playing safe does not grow with the number of rounds.
 
     Kazerouni, Ghavamzadeh, Abbasi-Yadkori, Van Roy: Conservative Contextual Linear Bandits, NIPS 2017.
 
@@ -80,7 +82,7 @@ class ConservativeLinUCB(LinUCB):
     baseline_reward: float | None = parameter(
         default=None,
         check=number(or_none=True),
-        doc="The mean reward of the baseline in a round, if it is known. None if it is not.",
+        doc="The mean reward of the baseline in a round; None if it is unknown.",
         fixed=True,
     )
     max_loss: float = parameter(
@@ -91,7 +93,7 @@ class ConservativeLinUCB(LinUCB):
 
     def _begin(self) -> None:
         super()._begin()
-        # A number of its own from the start, so that the baseline is known among the arms on offer.
+        # The baseline has a number from the start, so that it can be found among the arms on offer.
         self._arms.claim(self.baseline)
 
     def _changed(self, names: set[str]) -> None:
@@ -107,7 +109,7 @@ class ConservativeLinUCB(LinUCB):
     # -- choosing --------------------------------------------------------------------------------------
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return alpha times the width, and what makes the baseline's arm the best where the best is not safe."""
+        """Return alpha times the width, and a term that makes the baseline's arm best if the best is not safe."""
         exploration = self.alpha_now() * predictions.width
         place = self._place(predictions.arms)
         if place is None:
@@ -136,7 +138,7 @@ class ConservativeLinUCB(LinUCB):
     def _score(
         self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...], ids: Sequence[ArmId]
     ) -> tuple[Rows, Scores]:
-        """Score arms; decisions also hold the context of the baseline's arm, with which they are counted."""
+        """Score arms; decisions also hold the context of the baseline's arm, which is needed to count them."""
         rows, scores = super()._score(contexts, numbers, keys, ids)
         return with_baseline(rows, self._place(numbers)), scores
 
@@ -154,7 +156,7 @@ class ConservativeLinUCB(LinUCB):
         return self._learn_and_count(arm, row, None, reward)
 
     def _learn_and_count(self, arm: ArmId | None, row: Row, baseline: Floats | None, reward: float) -> int:
-        """Update the model, and count the round where the reward of the baseline is known, or its context."""
+        """Update the model, and count the round if the baseline's mean reward or its context is known."""
         is_baseline, is_known = arm == self.baseline, self.baseline_reward is not None
         learns = not (is_baseline and is_known)
         at = super()._update(arm, row, reward) if learns else self._arms.rows[self.baseline]
@@ -167,7 +169,7 @@ class ConservativeLinUCB(LinUCB):
         check_width(row.width, None if width is None else 2 * width)
 
     def forget_arm(self, arm: ArmId, *, missing_ok: bool = False) -> None:
-        """Retire an arm; see `Policy.forget_arm`. What was earned stays counted."""
+        """Retire an arm; see `Policy.forget_arm`. The rewards that it earned remain counted."""
         with self._lock:
             super().forget_arm(arm, missing_ok=missing_ok)
             self._arms.claim(self.baseline)

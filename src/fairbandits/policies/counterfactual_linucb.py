@@ -14,14 +14,14 @@ class CounterfactualLinUCB(CounterfactualPolicy, LinUCB):
     """LinUCB on the arms that are predicted to give a user and the user's twin the same reward.
 
     The twin is the same user with another value of the sensitive attribute: the columns of `swap` are exchanged,
-    those of `flip` negated. An arm is kept if the two predicted rewards differ by at most `tolerance`; the others
-    rank behind all that are kept, those with smaller differences first. Where none is kept, the arm with the
+    those of `flip` negated. An arm is kept if the two predicted rewards differ by at most `tolerance`; the other
+    arms rank behind all that are kept, those with smaller differences first. If none is kept, the arm with the
     smallest difference is chosen. Users of unknown group are served as by LinUCB.
 
     This is a filter on individual, not group fairness: Kusner, Loftus, Russell, Silva: Counterfactual Fairness,
     NIPS 2017. `FUCB` is the filter of Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI
-    2022, which also counts the uncertainty of the predictions. As for all twins of this library, what the
-    sensitive attribute causes elsewhere stays.
+    2022, which also counts the uncertainty of the predictions. As with all twins in this library, the effects of
+    the sensitive attribute on other columns remain.
 
     Examples
     --------
@@ -37,11 +37,11 @@ class CounterfactualLinUCB(CounterfactualPolicy, LinUCB):
         default=None,
         check=number(at_least=0.0, or_none=True),
         doc="The largest difference between the predicted rewards of a user and the twin, in units of reward. "
-        "None is 1% of the reward range.",
+        "None means 1% of the reward range.",
     )
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return alpha times the width, and what ranks arms behind that treat twins differently."""
+        """Return alpha times the width, and a term that ranks arms last if they treat twins differently."""
         exploration = self.alpha_now() * predictions.width
         twins = self._predict_twins(predictions)
         if twins is None:

@@ -18,9 +18,9 @@ Floats = NDArray[np.float64]
 
 
 class CounterfactualPolicy(Policy):
-    """Base of the policies that know how the context of a user's twin differs."""
+    """Base class of the policies that know how the context of a user's twin differs."""
 
-    #: Of each of these sets of parameters at least one must be given, by the caller or by the world.
+    #: At least one parameter of each of these sets must be given, by the caller or by the world.
     needed_params: ClassVar[tuple[tuple[str, ...], ...]] = (("swap", "flip"),)
 
     swap: Sequence[tuple[int | str, int | str]] = parameter(
@@ -35,20 +35,20 @@ class CounterfactualPolicy(Policy):
     columns: Sequence[str] | None = parameter(default=None, doc="The names of the columns of the contexts.")
 
     def _predict_twins(self, predictions: Predictions) -> tuple[Floats, Floats] | None:
-        """Predict the rewards of the users' twins, and their uncertainty; None where twins do not differ."""
+        """Predict the rewards of the users' twins, and their uncertainty; None if twins do not differ."""
         twins = self._twins(predictions.contexts)
         return None if twins is None else self._predict(predictions.model, self.transform(twins), predictions.arms)
 
     def _ranked_behind(
         self, predictions: Predictions, score: Floats, is_unfair: NDArray[np.bool_], order: Floats
     ) -> Floats:
-        """Return what ranks unfair arms behind all others, in an order of numbers from 0, the smallest first."""
+        """Return the term that ranks unfair arms behind all others, in ascending order of numbers from 0."""
         behind = score.min(axis=1, keepdims=True) - self._scale.span - order
         is_known = np.array([[bool(group)] for group in predictions.groups])
         return np.where(is_known & is_unfair, behind - score, 0.0)
 
     def _twins(self, rows: Rows) -> Rows | None:
-        """Return the contexts of the users' twins; None where nothing is exchanged."""
+        """Return the contexts of the users' twins; None if nothing is exchanged."""
         swapped, flipped = self._swapped, self._flipped
         check_columns("swap", swapped, self.columns, rows.width)
         check_columns("flip", flipped, self.columns, rows.width)
@@ -69,7 +69,7 @@ class CounterfactualPolicy(Policy):
                 raise ValueError(
                     f"swap must have pairs of columns, such as [(0, 1)], got {pair!r} in {self.swap!r}"
                 )
-        # The columns to exchange, pair after pair, and those to negate.
+        # The columns to exchange, pair by pair, and those to negate.
         self._swapped = column_numbers("swap", [column for pair in self.swap for column in pair], self.columns)
         self._flipped = column_numbers("flip", self.flip, self.columns)
         changed = self._swapped + self._flipped

@@ -20,19 +20,19 @@ class DUCB(Policy):
     """Choose the arm with the highest upper confidence bound on the mean reward of its cell.
 
     A cell is a value w of the columns that separate the reward from everything else in the causal graph (a
-    d-separating set W): arms whose users and items agree in these columns have the same expected reward, and learn
-    together. The score is `mean_w + sqrt(2 ln(1 / delta) / max(1, n_w))` with the n_w rewards of the cell so far.
-    The columns must have few values: put continuous ones into bins first.
+    d-separating set W): arms whose users and items agree in these columns have the same expected reward, and are
+    learned together. The score is `mean_w + sqrt(2 ln(1 / delta) / max(1, n_w))` with the n_w rewards of the cell
+    so far. The columns must have few values: bin continuous columns first.
 
-    D-UCB (Algorithm 1) of Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI 2022, where
-    all of W is known when an arm is chosen. The paper also averages over features in W that are seen only
-    afterwards, by their distribution given user and arm; this is left out: a context is known as a whole here.
+    This is D-UCB (Algorithm 1) of Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI
+    2022, for the case that all of W is known when an arm is chosen. The paper also averages over features in W
+    that are observed only afterwards, by their distribution given user and arm. This is left out, because here a
+    context is known as a whole.
 
-    Guarantee: with rewards that depend on w alone, noise that is 1-sub-Gaussian and delta of at most 0.6 (a cell
-    without rewards then has an interval that holds every reward), with probability at least
-    `1 - 2 delta T |W|` the regret after T rounds is at most
-    `sqrt(32 |W| T ln(1 / delta)) + |W| sqrt(8 ln(1 / delta))`, the sum of the widths of all intervals. It does not
-    depend on the number of arms.
+    Guarantee: with rewards that depend only on w, noise that is 1-sub-Gaussian and delta of at most 0.6 (a cell
+    without rewards then has an interval that covers every reward), with probability at least `1 - 2 delta T |W|`
+    the regret after T rounds is at most `sqrt(32 |W| T ln(1 / delta)) + |W| sqrt(8 ln(1 / delta))`, the sum of the
+    widths of all intervals. This bound does not depend on the number of arms.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class DUCB(Policy):
     [[0.8, 0.0]]
     """
 
-    #: Of each of these sets of parameters at least one must be given, by the caller or by the world.
+    #: At least one parameter of each of these sets must be given, by the caller or by the world.
     needed_params: ClassVar[tuple[tuple[str, ...], ...]] = (("separators",),)
 
     # The mean of a cell has no ridge penalty.
@@ -63,7 +63,7 @@ class DUCB(Policy):
     delta: float = parameter(
         default=0.05,
         check=number(above=0.0, at_most=1.0),
-        doc="The probability that one bound on the mean of a cell fails. With 1 nothing is explored.",
+        doc="The probability that one bound on the mean of a cell fails. With 1, nothing is explored.",
     )
 
     array_terms: ClassVar[bool] = True
@@ -77,7 +77,7 @@ class DUCB(Policy):
         return math.sqrt(-2.0 * math.log(self.delta))
 
     def transform(self, rows: Rows) -> Rows:
-        """Set all columns to zero that are not in the separating set."""
+        """Set all columns outside the separating set to zero."""
         if self.separators is None:
             return rows
         check_columns("separators", self._separating, self.columns, rows.width)

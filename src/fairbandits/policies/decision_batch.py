@@ -1,4 +1,4 @@
-"""Many decisions as arrays: what learning them together needs."""
+"""Many decisions as arrays, in the form needed to learn them together."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(slots=True, eq=False)
 class DecisionBatch:
-    """What learning needs of many decisions.
+    """The parts of many decisions that learning needs.
 
     Attributes
     ----------
     policies : list of str
-        The policies, or their sessions, that decided.
+        The policies, or their sessions, that made the decisions.
     policy, number : arrays of int
         For each decision the index of its policy, and its number there.
     arms : sequence of ids
-        The arm of each.
+        The arm of each decision.
     groups : sequence
         The group of each user.
     pieces : list of RowPiece
@@ -80,7 +80,7 @@ class DecisionBatch:
 
 
 def batch_of_records(decisions: Sequence[Decision]) -> DecisionBatch:
-    """Return decisions, at least one, as arrays."""
+    """Return one or more decisions as arrays."""
     policy, policies = codes_of([decision.policy for decision in decisions])
     rows = [decision.row for decision in decisions]
     return DecisionBatch(
@@ -96,7 +96,7 @@ def batch_of_records(decisions: Sequence[Decision]) -> DecisionBatch:
 
 
 def joined(batches: Sequence[DecisionBatch]) -> DecisionBatch:
-    """Return several batches, at least one, as one."""
+    """Combine one or more batches into one."""
     if len(batches) == 1:
         return batches[0]
     index, policies = codes_of([policy for batch in batches for policy in batch.policies])
@@ -113,6 +113,6 @@ def joined(batches: Sequence[DecisionBatch]) -> DecisionBatch:
 
 
 def _end_to_end(indices: Sequence[Ints], sizes: Sequence[int]) -> Ints:
-    """Return indices into lists of some sizes as indices into these lists one after the other."""
+    """Convert indices into lists of the given sizes to indices into the concatenated lists."""
     firsts = np.cumsum([0, *sizes])
     return np.concatenate([each + first for each, first in zip(indices, firsts, strict=False)])

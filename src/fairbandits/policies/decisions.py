@@ -19,12 +19,12 @@ from fairbandits.policies.picker import Pick, Picks
 from fairbandits.policies.records import Decision, Scores, Slate
 from fairbandits.views.text import counted
 
-#: What is made for a user: a decision, or a slate.
+#: The record that is made for a user: a decision, or a slate.
 Made = TypeVar("Made")
 
 
 class LazyRecords(Sequence[Made]):
-    """Records for many users, each of which is made when it is asked for: derive, and define `_record`."""
+    """Records for many users, each created when it is accessed; subclasses define `_record`."""
 
     def _record(self, user: int) -> Made:
         raise NotImplementedError
@@ -41,25 +41,25 @@ class LazyRecords(Sequence[Made]):
 
 
 class LazyDecisions(LazyRecords[Decision]):
-    """Decisions for many users, each of which is made when it is asked for."""
+    """Decisions for many users, each created when it is accessed."""
 
     def batch(self) -> DecisionBatch:
-        """Return what learning needs of the decisions, as arrays."""
+        """Return the parts of the decisions that learning needs, as arrays."""
         raise NotImplementedError
 
 
 class Decisions(LazyDecisions):
-    """The result of `choose_many`: a sequence of decisions, each of which is made when it is asked for.
+    """The result of `choose_many`: a sequence of decisions, each created when it is accessed.
 
-    A record for each of ten thousand users takes longer to write than the decision itself; `picked` has the arms
-    alone. A decision that is taken out can be kept without the others.
+    Creating a record for each of ten thousand users takes longer than deciding; `picked` has only the arms. A
+    decision taken from the sequence can be kept without the others.
 
     Attributes
     ----------
     indices : array of int, shape (n_users,)
         The index of each user's arm among those on offer.
     probability : list
-        The probability with which each was picked, or None.
+        The probability with which each arm was picked, or None.
     scores : Scores
         The scores of all arms, one row per user.
     arms : sequence of ids
@@ -101,7 +101,7 @@ class Decisions(LazyDecisions):
         return [self.arms[index] for index in self.indices.tolist()]
 
     def contexts(self) -> list[tuple[list[int], list[float], int]]:
-        """Return the context of each user's arm: columns, values, and how many of the first all arms share."""
+        """Return the context of each user's arm: columns, values, and the number of shared leading entries."""
         users = np.arange(len(self))
         batch = RowBatch([RowPiece(self._rows.parts, users, self._places)], users, self._rows.width)
         stops, columns, values, n_shared, _ = (array.tolist() for array in batch.copy(users))
@@ -112,7 +112,7 @@ class Decisions(LazyDecisions):
         return len(self.indices)
 
     def batch(self) -> DecisionBatch:
-        """Return what learning needs of the decisions, as arrays."""
+        """Return the parts of the decisions that learning needs, as arrays."""
         numbers, n = self._numbers, len(self)
         return DecisionBatch(
             [self._policy],
@@ -154,7 +154,7 @@ def as_arrays(picks: Sequence[Pick]) -> tuple[NDArray[np.int64], list[float | No
 
 
 def flat(decisions: Iterable[Any]) -> list[Any]:
-    """Return decisions in a list, also those of several `LazyDecisions`."""
+    """Return decisions in one list, including those within `LazyDecisions`."""
     if isinstance(decisions, LazyDecisions):
         return list(decisions)
     return [one for each in decisions for one in (each if isinstance(each, LazyDecisions) else (each,))]

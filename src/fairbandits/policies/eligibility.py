@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 class Round(NamedTuple):
-    """What there is to choose from: checked contexts, the users' groups, the ids of the arms and their numbers."""
+    """The input of a round: checked contexts, the users' groups, the ids of the arms and their numbers."""
 
     rows: Rows
     keys: tuple[GroupKey, ...]
@@ -38,10 +38,10 @@ def choose_eligible(
     """Choose for many users among the arms that each is eligible for; see `Policy.choose_many`.
 
     Users with the same set are scored together. Arms are picked in the order of the users, so that ties and random
-    picks come out as if one user was served after the other.
+    picks come out as if users were served one after the other.
     """
     sets = eligible_sets(eligible, offered.ids, len(offered.keys))
-    # Each user's set, and place among its users.
+    # For each user, the set and the user's place in it.
     order = [
         place
         for _, place in sorted(
@@ -87,12 +87,12 @@ def choose_eligible(
 
 
 def eligible_sets(eligible: Any, ids: Sequence[ArmId], n_users: int) -> list[tuple[Ints, Ints]]:
-    """Return each different set of eligible arms, as places among `ids` in their order, with its users.
+    """Return each distinct set of eligible arms, as places in `ids`, in order, with its users.
 
     Parameters
     ----------
     eligible : boolean array of shape (n_users, n_arms), or a sequence
-        For each user a collection of arm ids, None for all.
+        For each user, a collection of arm ids, or None for all.
     ids : sequence of ids
         The arms on offer.
     n_users : int
@@ -157,7 +157,7 @@ def _check_slate_size(k: int, n_arms: int, user: int) -> None:
 
 
 def _select(offered: Round, users: Ints, places: Ints) -> Round:
-    """Return the part of a round that some users with the same arms have."""
+    """Return the part of a round that concerns some users with the same arms."""
     ids, keys = offered.ids, offered.keys
     return Round(
         offered.rows.select(users, places),

@@ -23,7 +23,7 @@ class EpsilonGreedyPicker(Picker):
         self.epsilon = epsilon
 
     def probabilities(self, scores: Scores, groups: Sequence[GroupKey]) -> NDArray[np.float64]:
-        """Return epsilon shared by all arms, plus 1 - epsilon shared by the best."""
+        """Return epsilon shared by all arms, plus 1 - epsilon shared by the best arms."""
         best = share_of_best(scores.total)
         mixed: NDArray[np.float64] = self.epsilon / best.shape[-1] + (1.0 - self.epsilon) * best
         return mixed
@@ -49,7 +49,7 @@ class EpsilonGreedy(Policy):
     array_terms: ClassVar[bool] = True
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return nothing: exploration is in the picker."""
+        """Return zeros, because the picker does the exploration."""
         return 0.0, 0.0
 
     @property

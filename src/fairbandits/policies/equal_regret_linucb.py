@@ -13,20 +13,20 @@ from fairbandits.policies.records import Decision, Slate
 
 
 class EqualRegretLinUCB(LinUCB):
-    """LinUCB in which the groups explore more that have given up less for exploration so far.
+    """LinUCB in which groups that have given up less for exploration so far explore more.
 
     The regret of a round is estimated as the highest predicted reward minus that of the chosen arm, as predicted
-    when it was chosen; `regrets` has its mean for each group. The score is `theta.x + weight * alpha * width` with
-    multiplicative weights `exp(-step * n * mean regret)`, 1 on average over the groups of an attribute
-    (`fairbandits.fairness.hedge_weights`): groups with the smaller regret explore more, until they are equal.
-    Users of several attributes have the average of their weights; users of unknown group have weight 1, as with
+    when it was chosen; `regrets` records its mean for each group. The score is `theta.x + weight * alpha * width`
+    with multiplicative weights `exp(-step * n * mean regret)`, 1 on average over the groups of an attribute
+    (`fairbandits.fairness.hedge_weights`): groups with smaller regrets explore more, until the regrets are equal.
+    For users with several attributes, the weights are averaged; users of unknown group have weight 1, as in
     LinUCB.
 
-    Equal regret is not equal reward: where the best arms give one group more, they still do.
+    Equal regret does not mean equal reward: if the best arms give one group more, that group still receives more.
 
-    How exploration is shared among groups: Raghavan, Slivkins, Vaughan, Wu: The Externalities of Exploration and
-    How Data Diversity Helps Exploitation, COLT 2018; Baek, Farias: Fair Exploration via Axiomatic Bargaining,
-    NeurIPS 2021.
+    On how exploration is shared among groups, see Raghavan, Slivkins, Vaughan, Wu: The Externalities of
+    Exploration and How Data Diversity Helps Exploitation, COLT 2018; Baek, Farias: Fair Exploration via Axiomatic
+    Bargaining, NeurIPS 2021.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class EqualRegretLinUCB(LinUCB):
     """
 
     step: float = parameter(
-        default=0.1, check=number(at_least=0.0), doc="Step size of the weights. With 0 it is LinUCB."
+        default=0.1, check=number(at_least=0.0), doc="The step size of the weights; 0 gives LinUCB."
     )
 
     def _begin(self) -> None:
@@ -67,7 +67,7 @@ class EqualRegretLinUCB(LinUCB):
     array_terms: ClassVar[bool] = True
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return alpha times the width, times the share of the exploration that the group bears."""
+        """Return alpha times the width, times the group's share of the exploration."""
         weights = hedge_weights(self.regrets, float(self.step))
         weight = predictions.like(per_user(weights, self.regrets, predictions.groups, unknown=1.0))
         return self.alpha_now() * weight * predictions.width, 0.0
@@ -78,5 +78,5 @@ class EqualRegretLinUCB(LinUCB):
 
     def observe(self, decision: Decision | Slate) -> None:
         """Record the regret of a decision."""
-        # A prediction can leave the range of rewards, a regret cannot.
+        # A prediction can leave the range of rewards, but a regret cannot.
         self.regrets.record(min(decision.regret, self.regrets.reward_range[1]), decision.group, -1)

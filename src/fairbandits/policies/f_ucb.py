@@ -9,7 +9,7 @@ from fairbandits.policies.counterfactual_policy import CounterfactualPolicy
 from fairbandits.policies.d_ucb import DUCB
 from fairbandits.policies.predictions import Predictions, Term
 
-# The tolerance of a policy that is given none, as a share of the range of rewards: intervals must fit into it.
+# The default tolerance, as a share of the reward range; intervals must fit into it.
 _DEFAULT_TOLERANCE = 0.1
 
 
@@ -17,18 +17,19 @@ class FUCB(CounterfactualPolicy, DUCB):
     """D-UCB on the arms that give a user and the user's twin the same reward, up to a tolerance, with confidence.
 
     The twin is the same user with another value of the sensitive attribute (`swap`, `flip`). An arm is kept if the
-    largest difference that the confidence intervals of both allow, the greater of `UCB - LCB of the twin` and
-    `UCB of the twin - LCB`, is at most `tolerance`. Where none is kept, the arm is chosen whose difference may be
-    smallest, by its lower confidence bound: this explores until fair arms are known. Users of unknown group are
-    served as by D-UCB.
+    largest difference that the confidence intervals of both allow, the greater of `UCB - LCB of the twin` and `UCB
+    of the twin - LCB`, is at most `tolerance`. If none is kept, the arm whose difference has the smallest lower
+    confidence bound is chosen, which explores until fair arms are known. Users of unknown group are served as by
+    D-UCB.
 
     F-UCB (Algorithm 2) of Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI 2022, with
-    two differences. The policies among which the paper searches are here single arms: mixtures of arms whose
-    differences cancel on average are left out, so that every decision is fair, not only their expectation. And
-    the paper starts from policies that are known to be fair, which are seldom at hand; exploring for fair arms, as
-    above, is ours, and such decisions may be unfair.
+    two differences. First, the paper searches among policies, but here the search is among single arms: mixtures
+    of arms whose differences cancel on average are left out, so that every decision is fair, not only the
+    expectation over decisions. Second, the paper starts from policies that are known to be fair, which are seldom
+    available. Exploring for fair arms, as described above, is our addition, and decisions made while exploring may
+    be unfair.
 
-    Guarantee: with rewards that depend on the separating columns alone and the assumptions of `DUCB`, with
+    Guarantee: with rewards that depend only on the separating columns and the assumptions of `DUCB`, with
     probability at least `1 - 2 delta T |W|` no arm that was kept gives twins rewards that differ by more than the
     tolerance. The paper's bound on the regret needs its initial set of fair policies, and is not claimed here.
 
@@ -50,11 +51,11 @@ class FUCB(CounterfactualPolicy, DUCB):
         default=None,
         check=number(at_least=0.0, or_none=True),
         doc="The largest difference between the expected rewards of a user and the twin, in units of reward. None "
-        "is 10% of the reward range.",
+        "means 10% of the reward range.",
     )
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return the half-width of the interval, and what ranks arms behind that may treat twins differently."""
+        """Return the half-width of the interval, and a term that ranks possibly unfair arms last."""
         exploration = self.alpha_now() * predictions.width
         twins = self._predict_twins(predictions)
         if twins is None:

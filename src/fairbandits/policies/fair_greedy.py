@@ -39,30 +39,30 @@ def _check_memory(name: str, value: Any) -> None:
 
 
 class FairGreedy(Policy):
-    """Choose the candidate of the highest relative rank: the best one compared with others of its own group.
+    """Choose the candidate with the highest relative rank: the best one compared with others in its own group.
 
-    Here the arms are what fairness is about: candidates of sensitive groups, whose rewards are not comparable
-    between groups. The relative rank of a candidate with context x is the probability that another one of its
-    group has a reward of at most `theta.x`. A policy is group-meritocratic if it always chooses the highest one.
-    Fair-Greedy estimates theta by a ridge regression on the first half of the rounds, and the rank by the share of
-    the candidates in the second half that are predicted no more reward; it then is greedy. Ties are broken at
-    random. The user's group plays no part.
+    Here, fairness concerns the arms: they are candidates of sensitive groups, whose rewards are not comparable
+    between groups. The relative rank of a candidate with context x is the probability that another candidate of
+    its group has a reward of at most `theta.x`. A policy is group-meritocratic if it always chooses the candidate
+    with the highest rank. Fair-Greedy estimates theta by a ridge regression on the first half of the rounds, and
+    the rank by the share of the candidates in the second half whose predicted reward is no higher. It then chooses
+    greedily. Ties are broken at random. The user's group plays no part.
 
     Grazzi, Akhavan, Falk, Cella, Pontil: Group Meritocratic Fairness in Linear Contextual Bandits, NeurIPS 2022.
     They prove a fair pseudo-regret, the sum of differences between the highest relative rank and the chosen one,
-    of order `sqrt(d T)` up to logarithms, with high probability. It assumes rewards linear in the context with
-    one theta for all groups, sub-Gaussian noise, candidates that are independent between groups and over rounds,
-    and rewards with a continuous distribution in every group. Every group then is chosen with the same probability
+    of order `sqrt(d T)` up to logarithms, with high probability. It assumes rewards linear in the context with one
+    theta for all groups, sub-Gaussian noise, candidates that are independent between groups and over rounds, and
+    rewards with a continuous distribution in every group. Every group is then chosen with the same probability
     (demographic parity). This is proved for `growth=0` and `memory=None`. The defaults make rounds cheaper: theta
     is renewed when the number of rounds has grown by a fifth, and ranks are relative to the candidates of 500
-    rounds, which for a fixed theta are right to within 0.061 with a probability of 95% (Dvoretzky, Kiefer,
-    Wolfowitz, with Massart's constant). In the authors' program theta is perturbed by noise of 1e-8, which breaks
-    ties, and a candidate of a group without known candidates has a random rank: here ties are broken by the
-    picker, and its rank is 0.5.
+    rounds, which, for a fixed theta, makes them accurate to within 0.061 with a probability of 95% (Dvoretzky,
+    Kiefer, Wolfowitz, with Massart's constant). In the authors' program, theta is perturbed by noise of 1e-8,
+    which breaks ties, and a candidate of a group without known candidates has a random rank. Here, ties are broken
+    by the picker, and such a candidate has the rank 0.5.
 
-    A decision holds the contexts of all its candidates. Stored decisions (`Decision.to_dict`) and logs have that
-    of the chosen one alone: they teach theta, but not the ranks. Two policies cannot be merged, because the halves
-    of their rounds are not halves of all.
+    A decision holds the contexts of all its candidates. Stored decisions (`Decision.to_dict`) and logs hold only
+    that of the chosen candidate: a policy can learn theta from them, but not the ranks. Two policies cannot be
+    merged, because the halves of their separate rounds do not combine into halves of all rounds.
 
     Attributes
     ----------
@@ -86,21 +86,21 @@ class FairGreedy(Policy):
     arm_groups: Sequence[tuple[ArmId, LabelValue]] | None = parameter(
         default=None,
         check=_as_groups,
-        doc="Pairs of an arm and its sensitive group. An arm that is not named is a group of its own, as in the "
+        doc="Pairs of an arm and its sensitive group. An arm that is not named forms its own group, as in the "
         "paper, where a candidate of each group is on offer.",
         fixed=True,
     )
     growth: float = parameter(
         default=0.2,
         check=number(at_least=0.0),
-        doc="Theta is renewed when the number of rounds has grown by this share; 0 is every round, as in the "
-        "paper.",
+        doc="Theta is renewed when the number of rounds has grown by this share; 0 means every round, as in "
+        "the paper.",
         fixed=True,
     )
     memory: int | None = parameter(
         default=500,
         check=_check_memory,
-        doc="The number of rounds whose candidates are remembered; None is half of all, as in the paper.",
+        doc="The number of rounds whose candidates are remembered; None means half of all, as in the paper.",
         fixed=True,
     )
 
@@ -117,11 +117,11 @@ class FairGreedy(Policy):
             self._set_builder()
 
     def transform(self, rows: Rows) -> Rows:
-        """Return contexts of which a decision keeps those of all its candidates."""
+        """Return contexts from which a decision keeps those of all its candidates."""
         return candidate_rows(rows)
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return nothing for exploration, and what turns the predicted reward into the relative rank."""
+        """Return nothing for exploration, and the term that turns predicted rewards into relative ranks."""
         model: Any = predictions.model
         groups = self._groups(predictions.ids)
         rewards = self._scale.to_unit(predictions.mean)
@@ -139,7 +139,7 @@ class FairGreedy(Policy):
             self.candidates.add(row.candidates(), self._groups(decision.arms))
 
     def _groups(self, ids: Sequence[ArmId]) -> Sequence[LabelValue]:
-        """Return the groups of arms; of the same arms as last time, the same object."""
+        """Return the groups of arms; for the same arms as last time, the same object."""
         if ids is not self._last_groups[0]:
             self._last_groups = ids, tuple(self._group_of.get(arm, arm) for arm in ids)
         return self._last_groups[1]

@@ -9,7 +9,7 @@ from fairbandits.parameters import number, parameter
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.predictions import Predictions, Term
 
-# With gamma="auto", the number of rounds of a group in which its lead is paid back.
+# With gamma="auto", the number of a group's rounds in which its lead is paid back.
 _PATIENCE = 10.0
 
 
@@ -17,11 +17,12 @@ class FairLinUCB(LinUCB):
     """LinUCB with a penalty on arms that give more to the advantaged group.
 
     The score is `theta.x + alpha * w_a + alpha * w_min / 2 * (F_a + 1) * gamma`, where `w_a` is the width of an
-    arm, `w_min` the smallest of the round, and `F_a` the arm's penalty (`fairbandits.fairness.arm_penalty`). The
-    penalty is the same for every user of a round, whatever the user's group. With `gamma=0` it is LinUCB.
+    arm, `w_min` the smallest width of the round, and `F_a` the arm's penalty (`fairbandits.fairness.arm_penalty`).
+    The penalty is the same for every user of a round, whatever the user's group. With `gamma=0`, the policy is
+    LinUCB.
 
-    With `gamma="auto"` the penalty is as large as it takes to keep the reward gap within the tolerance, and does
-    not fade with the widths (`fairbandits.fairness.arm_correction`). `EvenLinUCB` does so at less cost.
+    With `gamma="auto"`, the penalty is as large as necessary to keep the reward gap within the tolerance, and does
+    not fade with the widths (`fairbandits.fairness.arm_correction`). `EvenLinUCB` achieves this at a lower cost.
 
     Huang, Labille, Wu, Lee, Heffernan: Achieving User-Side Fairness in Contextual Bandits, arXiv 2010.12102.
 
@@ -39,13 +40,13 @@ class FairLinUCB(LinUCB):
     gamma: float | str = parameter(
         default=3.0,
         check=number(at_least=0.0, or_word="auto"),
-        doc='Weight of fairness; "auto" for as much as the tolerance takes.',
+        doc='The weight of fairness; "auto" for as much as the tolerance requires.',
     )
     tolerance: float | None = parameter(
         default=None,
         check=number(at_least=0.0, or_none=True),
         doc='With `gamma="auto"`: the tolerated gap between the mean rewards of groups, in units of reward. '
-        "None is 1% of the reward range.",
+        "None means 1% of the reward range.",
     )
 
     array_terms: ClassVar[bool] = True
@@ -61,6 +62,6 @@ class FairLinUCB(LinUCB):
         penalty, width = arm_penalty(self.groups, predictions.arms), predictions.width
         if predictions.backend is None:
             return alpha * width, scaled_penalty(penalty, alpha, width, float(self.gamma))
-        # The same formula on a device, which has no use for the compiled loop.
+        # The same formula on a device, which cannot use the compiled loop.
         smallest = predictions.xp.min(width, axis=1, keepdims=True)
         return alpha * width, alpha * smallest / 2.0 * predictions.like((penalty + 1.0)[None]) * float(self.gamma)

@@ -9,19 +9,20 @@ from fairbandits.policies.predictions import Predictions, Term
 
 
 class FairXTS(MeritPolicy, LinTS):
-    """Give every arm exposure in proportion to its merit, `f(mu_a) / sum f(mu_b)`, for rewards mu that are drawn.
+    """Give every arm exposure in proportion to its merit, `f(mu_a) / sum f(mu_b)`, for randomly drawn rewards mu.
 
-    Coefficients are drawn from the belief about them, `N(theta, alpha^2 A^-1)`, as LinTS does; then an arm is
-    picked in proportion to the merit of its drawn reward, which is cut to the range of rewards. With the shared
-    model this is FairX-LinTS of Wang, Bai, Sun, Joachims: Fairness of Exposure in Stochastic Bandits, ICML 2021;
-    with the disjoint one each arm draws its own coefficients. Merit and slates are as with `FairXUCB`.
+    Coefficients are drawn from the belief about them, `N(theta, alpha^2 A^-1)`, as in LinTS. Then an arm is picked
+    in proportion to the merit of its drawn reward, which is clipped to the range of rewards. With the shared
+    model, this is FairX-LinTS of Wang, Bai, Sun, Joachims: Fairness of Exposure in Stochastic Bandits, ICML 2021;
+    with the disjoint model, each arm draws its own coefficients. Merit and slates are as in `FairXUCB`.
 
     Guarantee: if the belief is the posterior of a normal prior with normal noise (the shared model with the
     matching alpha), the expected fairness and reward regrets over that prior are of the order of those of
     `FairXUCB`.
 
-    `decision.scores.total` has the drawn rewards; `merit_function().shares` of them is the exposure in that round.
-    The probability of a pick over all draws has no closed form: decisions have `probability=None`.
+    `decision.scores.total` contains the drawn rewards; applied to them, `merit_function().shares` returns the
+    exposure in that round. The probability of a pick over all draws has no closed form: decisions have
+    `probability=None`.
 
     Examples
     --------

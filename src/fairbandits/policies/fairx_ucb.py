@@ -10,21 +10,22 @@ from fairbandits.policies.predictions import Predictions, Term
 class FairXUCB(MeritPolicy, LinUCB):
     """Give every arm exposure in proportion to its merit, a function of its mean reward: `f(mu_a) / sum f(mu_b)`.
 
-    Fairness to arms, within each context. The mean rewards mu are those within the confidence intervals
-    `theta.x +- alpha * width` for which this policy earns most: optimism about what the fair policy earns, not
-    about each arm. Intervals are cut to the range of rewards, where the true means lie. Merit is measured on
-    rewards scaled to [0, 1]. A slate picks one arm after the other, each in proportion to merit among those left.
+    This is fairness to arms, within each context. The mean rewards mu are those within the confidence intervals
+    `theta.x +- alpha * width` for which this policy earns most: the policy is optimistic about the reward of the
+    fair policy, not about that of each arm. Intervals are clipped to the range of rewards, in which the true means
+    lie. Merit is measured on rewards scaled to [0, 1]. For a slate, arms are picked one after the other, each in
+    proportion to merit among the remaining arms.
 
-    FairX-LinUCB of Wang, Bai, Sun, Joachims: Fairness of Exposure in Stochastic Bandits, ICML 2021, but for one
-    thing. The paper maximises over theta in a confidence ellipsoid; that problem is not convex, and is solved
-    approximately. Here each arm has its own interval, as in the paper's FairX-UCB, and the maximum is exact
-    (`fairbandits.policies.merit.Merit.optimistic`). With the disjoint model, whose arms have confidence regions of
-    their own, nothing is lost by that; with the shared one, the intervals allow more than the ellipsoid.
+    This is FairX-LinUCB of Wang, Bai, Sun, Joachims: Fairness of Exposure in Stochastic Bandits, ICML 2021, with
+    one difference. The paper maximises over theta in a confidence ellipsoid; that problem is not convex, and is
+    solved approximately. Here each arm has its own interval, as in the paper's FairX-UCB, and the maximum is exact
+    (`fairbandits.policies.merit.Merit.optimistic`). With the disjoint model, whose arms have separate confidence
+    regions, nothing is lost by this; with the shared model, the intervals allow more than the ellipsoid.
 
     Guarantee: with the shared model, `alpha="theory"`, linear rewards and a merit function that is at least gamma
     and L-Lipschitz (here gamma = 1), with high probability the fairness regret, the sum over rounds and arms of
     `|P(a) - P*(a)|`, is O(L d sqrt(T) / gamma) and the reward regret against the fair policy P* is O(d sqrt(T)),
-    both up to logarithms. The paper's argument holds for intervals as well: it needs that the true means are among
+    both up to logarithms. The paper's argument also holds for intervals: it requires that the true means are among
     those considered, and that all of these are within two half-widths of the truth.
 
     Examples
@@ -38,7 +39,7 @@ class FairXUCB(MeritPolicy, LinUCB):
     """
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return what turns predicted rewards into those that are best for the fair policy, within intervals."""
+        """Return the term that turns predictions into the rewards in their intervals that suit the policy best."""
         scale, spread = self._scale, self.alpha_now() * predictions.width
         low, high = (scale.to_unit(predictions.mean + side).clip(0.0, 1.0) for side in (-spread, spread))
         return scale.low + scale.span * self.merit_function().optimistic(low, high) - predictions.mean, 0.0

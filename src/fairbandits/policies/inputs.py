@@ -1,4 +1,4 @@
-"""Contexts that a policy is given as data frames: their columns must be those that it knows."""
+"""Contexts that a policy is given as data frames: their columns must be those that the policy knows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_contexts(
     if isinstance(contexts, list | tuple):
         named = stack_frames(contexts)
     else:
-        # A single frame is no input for many users, which `stack_rows` says.
+        # A single frame is not valid input for many users; `stack_rows` raises the error.
         named = None if as_rows is stack_rows else as_named_matrix(contexts, "contexts")
     if named is not None:
         check_names(policy, named)
@@ -44,7 +44,7 @@ def read_contexts(
 
 
 def check_names(policy: Policy, named: NamedMatrix) -> None:
-    """Raise ValueError unless the columns of a frame are those of the frames before, in the same order."""
+    """Raise ValueError unless the columns of a frame are those of earlier frames, in the same order."""
     known = known_names(policy)
     if known is None or known == named.names:
         return
@@ -66,7 +66,7 @@ def known_names(policy: Policy) -> tuple[str, ...] | None:
 
 
 def refuse_frame(rewards: Any) -> None:
-    """Raise ValueError for rewards in a data frame, which as a list is the names of its columns."""
+    """Raise ValueError for rewards in a data frame, whose values as a list would be column names."""
     if as_frame(rewards, "rewards") is not None:
         raise ValueError(
             f"rewards must be one per decision in a list or a column, got a {type(rewards).__name__}; give one of "

@@ -21,7 +21,7 @@ _MOST_DECISIONS = 2**32
 
 
 class Account:
-    """The decisions of one session: which were learned (one bit each), and which arms were forgotten when.
+    """The decisions of one session: which were learned (one bit each), and when arms were forgotten.
 
     Parameters
     ----------
@@ -35,7 +35,8 @@ class Account:
     forgotten : dict
         For each forgotten arm, the number of the first decision after it was forgotten.
     epoch : int
-        How many of the family's forgotten arms are accounted for: in `forgotten`, or before the session began.
+        The number of the family's forgotten arms that are accounted for: in `forgotten`, or before the session
+        began.
     """
 
     def __init__(self, epoch: int = 0) -> None:
@@ -91,7 +92,7 @@ class Account:
 
     @classmethod
     def restored(cls, values: dict[str, Any], bits: NDArray[Any]) -> Account:
-        """Rebuild an account from what `to_json` and `bits` returned; older files have no epoch."""
+        """Rebuild an account from the values that `to_json` and `bits` returned; older files have no epoch."""
         account = cls(int(values.get("epoch", 0)))
         account.issued, account.forgotten = int(values["issued"]), dict(values["forgotten"])
         account._learned = bytearray(bits.tobytes())
@@ -106,8 +107,8 @@ class Ledger:
     that were made after its file was saved, by a process that died before saving again: the account of an unknown
     session is opened when its first decision arrives.
 
-    It takes one bit per decision, so decisions whose rewards never arrive do not fill the memory. After a merge it
-    knows both families.
+    The ledger takes one bit per decision, so decisions whose rewards never arrive do not fill the memory. After a
+    merge, it knows both families.
 
     Forgotten arms are numbered within a family, and the name of a session states how many there were when it
     began (its epoch): an arm that was forgotten later is forgotten for all decisions of that session.
@@ -128,7 +129,7 @@ class Ledger:
 
     def open_family(self) -> None:
         """Open a new family for future decisions; decisions of known families can still be learned."""
-        # Random, not seeded: two policies with the same seed are still two policies.
+        # Random, not seeded: two policies with the same seed are still different policies.
         self._family = secrets.token_hex(8)
         self._families[self._family] = {}
         self.open_session()
@@ -153,7 +154,7 @@ class Ledger:
         return account.issued - many
 
     def check(self, decision: Any, again: bool) -> Account:
-        """Return the account of a decision; raise ValueError unless it is one of the policy and may be learned."""
+        """Return the account of a decision; raise ValueError unless it is the policy's and may be learned."""
         account = self._find(decision)
         if account is None:
             raise ValueError(
@@ -175,7 +176,7 @@ class Ledger:
         return None if account is None or (not again and account.has_learned_any(numbers)) else account
 
     def claim(self, decision: Any, again: bool) -> tuple[Account, bool]:
-        """Mark a decision as learned, if `check` allows it; return its account, and whether it was not before."""
+        """Mark a decision as learned, if `check` allows it; return its account, and whether the mark is new."""
         account = self.check(decision, again)
         is_first = not (again and account.has_learned(decision.number))
         account.mark(decision.number)
@@ -226,11 +227,11 @@ class Ledger:
         self.open_family()
 
     def shares_history(self, other: Ledger) -> bool:
-        """Return whether both know decisions of the same family."""
+        """Return whether both ledgers know decisions of the same family."""
         return bool(self._families.keys() & other._families.keys())
 
     def to_json(self) -> dict[str, Any]:
-        """Return families and accounts as JSON values, without their bits."""
+        """Return the families and the accounts as JSON values, without the bits."""
         return {
             "policy": self.policy,
             "families": {family: _pairs(forgotten) for family, forgotten in self._families.items()},
@@ -243,9 +244,9 @@ class Ledger:
 
     @classmethod
     def restored(cls, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Ledger:
-        """Rebuild a ledger from what `to_json` and `arrays` returned, with a new session.
+        """Rebuild a ledger from the values that `to_json` and `arrays` returned, with a new session.
 
-        In files up to version 4, an account was a policy: each becomes a family with one session.
+        In files up to version 4, an account belonged to a whole policy; each becomes a family with one session.
         """
         ledger = cls()
         accounts = {

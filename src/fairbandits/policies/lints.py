@@ -27,8 +27,8 @@ _TOLERANCE = 1e-9
 _NARROW = 0.2
 # Spreads that differ by more leave the range of a float64 when one is measured in units of the other.
 _NOTHING = 1e-150
-# The normal distribution and its density on a grid: between its points cubics are right to eleven digits, and take
-# a tenth of the time. Beyond its ends the distribution is 0 or 1.
+# The normal distribution function and its density on a grid. Between the grid points, cubics are accurate to
+# eleven digits and take a tenth of the time. Beyond the ends of the grid, the distribution function is 0 or 1.
 _FAR, _PER_UNIT = 7.0, 128
 _GRID = np.linspace(-_FAR, _FAR, int(2 * _FAR) * _PER_UNIT + 1)
 _BELOW = np.array([0.5 * math.erfc(-z / math.sqrt(2.0)) for z in _GRID])
@@ -42,9 +42,9 @@ class ThompsonPicker(Picker):
     Parameters
     ----------
     alpha : float
-        Scale of the draws.
+        The scale of the draws.
     is_independent : bool
-        Whether the draws of arms are independent: the probability of a pick then is an integral over one variable.
+        Whether the draws of arms are independent: the probability of a pick is then an integral over one variable.
     """
 
     def __init__(self, alpha: float, is_independent: bool) -> None:
@@ -52,7 +52,7 @@ class ThompsonPicker(Picker):
         self.is_independent = is_independent
 
     def probabilities(self, scores: Scores, groups: Sequence[GroupKey]) -> Floats | None:
-        """Return the probability that each arm's draw is the highest; None where models are shared."""
+        """Return the probability that each arm's draw is the highest; None if the model is shared."""
         if self.alpha == 0.0:
             return share_of_best(scores.total)
         if not self.is_independent:
@@ -98,9 +98,9 @@ class ThompsonPicker(Picker):
 class LinTS(Policy):
     """Draw coefficients from the belief about them, `N(theta, alpha^2 A^-1)`, and choose the best arm for them.
 
-    With the disjoint model the arms are independent, and the probability of a pick is an integral over one
-    variable that is computed to nine digits. With a shared or hybrid model it has no closed form, and decisions
-    have `probability=None`. With the logistic link, draws are normal on the scale of rewards.
+    With the disjoint model, the arms are independent, and the probability of a pick is an integral over one
+    variable that is computed to nine digits. With a shared or hybrid model, the probability has no closed form,
+    and decisions have `probability=None`. With the logistic link, draws are normal on the scale of rewards.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class LinTS(Policy):
     0.5
     """
 
-    alpha: float = parameter(default=0.5, check=number(at_least=0.0), doc="Scale of the draws.")
+    alpha: float = parameter(default=0.5, check=number(at_least=0.0), doc="The scale of the draws.")
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return the deviation of the drawn reward from the predicted one, and nothing for fairness."""
@@ -132,7 +132,7 @@ def probability_of_best(index: int, mean: Floats, sd: Floats) -> float:
     >>> round(probability_of_best(0, np.array([1.0, 0.0]), np.array([1.0, 1.0])), 6)
     0.76025
     """
-    # Arms without spread are at their means: the best of them is a floor, and a tie if there are several.
+    # Arms without spread stay at their means. The best of them is a lower bound; several equally good ones tie.
     fixed = sd <= _NOTHING * sd.max()
     sure = mean[fixed].max(initial=-np.inf)
     level = TIE * max(1.0, abs(sure)) if fixed.any() else 0.0
@@ -148,9 +148,9 @@ def probability_of_best(index: int, mean: Floats, sd: Floats) -> float:
     start = max(-_REACH, (floor - mean[index]) / sd[index])
     if start >= _REACH:
         return 0.0
-    # In the units of the arm in question, whose own density is then the standard normal one.
+    # Use the units of the arm in question, so that its density is the standard normal one.
     m, s = (m - mean[index]) / sd[index], s / sd[index]
-    # A narrow arm is a steep step, which the nodes could miss: panels begin and end where it does.
+    # A narrow arm is a steep step, which the nodes could miss, so panels begin and end at its edges.
     narrow = s < _NARROW
     bends = np.concatenate([m[narrow] - 6.0 * s[narrow], m[narrow] + 6.0 * s[narrow]])
     bends = np.unique(bends[(bends > start) & (bends < _REACH)])
@@ -174,7 +174,7 @@ def _below(z: float, m: Floats, s: Floats) -> float:
     for i in range(m.size):
         x = (z - m[i]) / s[i]
         if x >= _FAR:
-            break  # and so are all behind it
+            break  # so do all that follow
         product *= _normal(x)
     return product
 
@@ -197,7 +197,7 @@ def _normal(x: float) -> float:
 
 @helper()
 def _panel(a: float, b: float, m: Floats, s: Floats) -> float:
-    """Integrate the standard normal density times `_below` from a to b by Gauss's rule."""
+    """Integrate the standard normal density times `_below` from a to b by Gaussian quadrature."""
     area = 0.0
     for i in range(_NODES.size):
         z = 0.5 * (a + b) + 0.5 * (b - a) * _NODES[i]

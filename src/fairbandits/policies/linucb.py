@@ -26,9 +26,8 @@ class LinUCB(Policy):
     alpha: float | str = parameter(
         default=0.5,
         check=number(at_least=0.0, or_word="theory"),
-        doc='Weight of the width. `alpha_from_delta` computes one from a confidence level; "theory" is the '
-        "schedule of Lemma "
-        "1, which grows with what was learned (shared model only).",
+        doc='The weight of the width. `alpha_from_delta` computes one from a confidence level; "theory" is the '
+        "schedule of Lemma 1, which grows as the model learns (shared model only).",
     )
     delta: float = parameter(
         default=0.05,

@@ -38,7 +38,7 @@ class LoggedDecisions(NamedTuple):
 
 
 def as_logged(policy: Policy, contexts: Any, arms: Any, rewards: Any, groups: Any) -> LoggedDecisions:
-    """Check logged decisions, all but the entries of their contexts; labels that have codes stay as they are."""
+    """Check logged decisions, except the entries of their contexts; labels that have codes are not changed."""
     check_alignment({"contexts": contexts, "arms": arms, "rewards": rewards, "groups": groups})
     named: NamedMatrix | None = as_named_matrix(contexts, "contexts", is_indexed=False)
     if named is not None:
@@ -112,7 +112,7 @@ def _as_categorical(name: str, values: Any) -> Categorical:
 
 
 def check_one_per_context(name: str, n: int, contexts: Any) -> None:
-    """Raise ValueError unless there are as many of something as contexts."""
+    """Raise ValueError unless the number of entries equals the number of contexts."""
     shape = getattr(contexts, "shape", ())
     n_contexts = shape[0] if shape else len(contexts)
     if n != n_contexts:
@@ -120,7 +120,7 @@ def check_one_per_context(name: str, n: int, contexts: Any) -> None:
 
 
 def check_alignment(given: Mapping[str, Any]) -> None:
-    """Raise ValueError if two pandas objects have different indices: their rows may belong to other decisions."""
+    """Raise ValueError if pandas objects have different indices: their rows may belong to different decisions."""
     indices = {name: index_of(value) for name, value in given.items() if hasattr(value, "iloc")}
     if len(indices) < 2:
         return

@@ -14,13 +14,14 @@ class MaxMinLinUCB(LinUCB):
     """LinUCB that weighs rewards by group, to raise the lowest mean reward of a group.
 
     The score is `weight * theta.x + alpha * width`, with rewards measured from the lowest one of `reward_range`.
-    Weights are multiplicative, `exp(-step * n * mean)`, and 1 on
-    average over the groups of an attribute (`fairbandits.fairness.hedge_weights`). So the worst-off group is
-    served nearly greedily, and users of the other groups bear the exploration. Users of several attributes have
-    the average of their weights; users of unknown group have weight 1, as with LinUCB.
+    Weights are multiplicative, `exp(-step * n * mean)`, and 1 on average over the groups of an attribute
+    (`fairbandits.fairness.hedge_weights`). So the worst-off group is served nearly greedily, and users of the
+    other groups bear the exploration. For users with several attributes, the weights are averaged; users of
+    unknown group have weight 1, as in LinUCB.
 
-    Weights on groups against a learner: Mohri, Sivek, Suresh: Agnostic Federated Learning, ICML 2019;
-    multiplicative weights: Freund, Schapire: A Decision-Theoretic Generalization of On-Line Learning, JCSS 1997.
+    On weights of groups chosen against a learner, see Mohri, Sivek, Suresh: Agnostic Federated Learning, ICML
+    2019. On multiplicative weights, see Freund, Schapire: A Decision-Theoretic Generalization of On-Line Learning,
+    JCSS 1997.
 
     Examples
     --------
@@ -34,13 +35,13 @@ class MaxMinLinUCB(LinUCB):
     """
 
     step: float = parameter(
-        default=1.0, check=number(at_least=0.0), doc="Step size of the weights. With 0 it is LinUCB."
+        default=1.0, check=number(at_least=0.0), doc="The step size of the weights; 0 gives LinUCB."
     )
 
     array_terms: ClassVar[bool] = True
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return alpha times the width, and what turns the predicted reward into the weighted one."""
+        """Return alpha times the width, and the term that turns the predicted reward into the weighted one."""
         weights = hedge_weights(self.groups, float(self.step))
         weight = predictions.like(per_user(weights, self.groups, predictions.groups, unknown=1.0))
         return self.alpha_now() * predictions.width, (weight - 1.0) * (predictions.mean - self._scale.low)

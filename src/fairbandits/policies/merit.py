@@ -15,7 +15,7 @@ from fairbandits.policies.records import Scores
 
 Floats = NDArray[np.float64]
 
-# Beyond it one arm has all the exposure that a float64 can tell.
+# Beyond this, one arm has all the exposure that a float64 can resolve.
 _STEEPEST = 500.0
 
 
@@ -55,8 +55,8 @@ class Merit:
         return values
 
     def shares(self, mean: Floats) -> Floats:
-        """Return the share of each arm in the merit of all, row by row."""
-        # A score is a sum: rounding may leave it just outside of [0, 1].
+        """Return the share of each arm in the total merit, row by row."""
+        # A score is a sum: rounding may leave it just outside [0, 1].
         inside = mean.clip(0.0, 1.0)
         merit = self.relative(inside, inside.max(axis=1, keepdims=True))
         shares: Floats = merit / merit.sum(axis=1, keepdims=True)
@@ -92,22 +92,22 @@ class Merit:
 
 
 def _earned(mean: Floats, merit: Floats) -> Floats:
-    """Return what the policy that picks in proportion to merit earns, a column with one entry per user."""
+    """Return the reward of picking in proportion to merit, as a column with one entry per user."""
     earned: Floats = (merit * mean).sum(axis=1, keepdims=True) / merit.sum(axis=1, keepdims=True)
     return earned
 
 
 class MeritPicker(Picker):
-    """Pick each arm with the probability that is its share in the merit of all arms.
+    """Pick each arm with a probability equal to its share in the total merit.
 
-    A slate picks its arms one after the other, each in proportion to merit among those left.
+    For a slate, arms are picked one after the other, each in proportion to merit among the remaining arms.
 
     Parameters
     ----------
     merit : Merit
         The merit function of the scores.
     is_random : bool
-        Whether scores hold random draws: shares are then those of a draw, and the probability of a pick over all
+        Whether scores hold random draws: shares then hold for one draw, and the probability of a pick over all
         draws has no closed form.
     """
 
@@ -121,7 +121,7 @@ class MeritPicker(Picker):
         return self.is_random
 
     def probabilities(self, scores: Scores, groups: Sequence[GroupKey]) -> Floats | None:
-        """Return the share of each arm in the merit of all; None where scores hold random draws."""
+        """Return the share of each arm in the total merit; None if scores hold random draws."""
         return None if self.is_random else self.merit.shares(scores.total)
 
     def pick(self, scores: Scores, group: GroupKey, rng: np.random.Generator) -> Pick:
@@ -130,7 +130,7 @@ class MeritPicker(Picker):
         return self._drawn(shares, rng)
 
     def pick_many(self, scores: Scores, groups: Sequence[GroupKey], rng: np.random.Generator) -> list[Pick]:
-        """Pick for each of many users, as `pick` does for one after the other."""
+        """Pick for each of many users, as `pick` does for one user after the other."""
         return [self._drawn(shares, rng) for shares in self.merit.shares(scores.total)]
 
     def _drawn(self, shares: Floats, rng: np.random.Generator) -> Pick:
@@ -139,7 +139,7 @@ class MeritPicker(Picker):
 
 
 class MeritPolicy(Policy):
-    """Base of the policies that pick in proportion to merit."""
+    """Base class of the policies that pick in proportion to merit."""
 
     merit: str = parameter(
         default="exponential",
@@ -158,7 +158,7 @@ class MeritPolicy(Policy):
         return MeritPicker(self.merit_function())
 
     def merit_function(self) -> Merit:
-        """Return the merit function of the parameters."""
+        """Return the merit function that the parameters define."""
         return Merit(self.merit, float(self.steepness))
 
     def _check_together(self) -> None:

@@ -1,4 +1,4 @@
-"""A picker that leaves every arm a chance, so that its log can be used to evaluate other policies."""
+"""A picker that gives every arm a chance, so that its log can be used to evaluate other policies."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ class MinProbabilityPicker(Picker):
     """Pick as another picker does, but each arm with at least a given probability.
 
     With n arms on offer and m = min(min_probability, 1 / n), an arm that the other picker picks with probability p
-    is picked with probability `m + (1 - n m) p`. For a slate that holds at each position, among the arms left.
+    is picked with probability `m + (1 - n m) p`. For a slate, this holds at each position, among the remaining
+    arms.
 
     Parameters
     ----------
     base : Picker
         The other picker.
     min_probability : float
-        The lowest probability of an arm. From 1 / n on, all arms are equally probable.
+        The lowest probability of an arm. At 1 / n or above, all arms are equally probable.
 
     Examples
     --------
@@ -45,7 +46,7 @@ class MinProbabilityPicker(Picker):
         return self.base.has_random_scores
 
     def probabilities(self, scores: Scores, groups: Sequence[GroupKey]) -> Floats | None:
-        """Return the mixed probabilities; None where those of the other picker have no closed form."""
+        """Return the mixed probabilities; None if those of the other picker have no closed form."""
         n = scores.total.shape[1]
         lowest, rest = self._shares(n)
         if not rest:

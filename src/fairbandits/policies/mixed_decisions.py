@@ -24,13 +24,13 @@ class MixedDecisions(LazyDecisions):
     indices : array of int, shape (n_users,)
         The index of each user's arm among those that this user was eligible for.
     probability : list
-        The probability with which each was picked, or None.
+        The probability with which each arm was picked, or None.
     """
 
     def __init__(self, parts: Sequence[Decisions], users: Sequence[Ints]) -> None:
         n_users = sum(map(len, parts))
         self._parts = parts
-        # For each user the part, and the place in it.
+        # For each user, the part and the place in it.
         self._part, self._place = np.empty(n_users, np.int64), np.empty(n_users, np.int64)
         for number, own in enumerate(users):
             self._part[own], self._place[own] = number, np.arange(len(own))
@@ -57,7 +57,7 @@ class MixedDecisions(LazyDecisions):
         return self._gather([part.contexts() for part in self._parts])
 
     def _gather(self, values: Sequence[Sequence[Any]]) -> list[Any]:
-        """Return what each part has for its users, in the order of all users."""
+        """Return the values that each part holds for its users, in the order of all users."""
         return [values[part][at] for part, at in zip(self._part.tolist(), self._place.tolist(), strict=True)]
 
     def _places(self) -> Iterator[tuple[Decisions, int]]:
@@ -68,7 +68,7 @@ class MixedDecisions(LazyDecisions):
         return len(self._part)
 
     def batch(self) -> DecisionBatch:
-        """Return what learning needs of the decisions, as arrays."""
+        """Return the parts of the decisions that learning needs, as arrays."""
         firsts = np.cumsum([0, *map(len, self._parts)])
         return joined([part.batch() for part in self._parts]).reordered(firsts[self._part] + self._place)
 

@@ -17,7 +17,7 @@ from fairbandits.policies.linucb import LinUCB
 class NaiveLinUCB(LinUCB):
     """LinUCB on contexts without the sensitive columns and those correlated with them.
 
-    The paper shows that this does not close the gap: it is a baseline.
+    The paper shows that this does not close the gap; the policy is a baseline.
 
     Examples
     --------
@@ -27,7 +27,7 @@ class NaiveLinUCB(LinUCB):
     array([0.5, 0. ])
     """
 
-    #: Of each of these sets of parameters at least one must be given, by the caller or by the world.
+    #: At least one parameter of each of these sets must be given, by the caller or by the world.
     needed_params: ClassVar[tuple[tuple[str, ...], ...]] = (("drop",),)
 
     drop: Sequence[int | str] = parameter(

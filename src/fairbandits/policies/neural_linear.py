@@ -25,22 +25,23 @@ def _check_hidden(name: str, value: Any) -> None:
 class NeuralLinear(Policy):
     """Choose the best arm for coefficients drawn from their posterior on the last layer of a neural network.
 
-    Contexts x are represented by the last hidden layer z of a network. On z there is a Bayesian linear regression
-    whose noise has an unknown variance: `sigma^2 ~ InverseGamma(a, b)` and `beta ~ N(theta, sigma^2 A^-1)`. Every
-    choice draws both and takes the arm of the highest `beta.z`. The regression learns each reward exactly and at
-    once. The network is trained at intervals, after which the regression is solved again on the new z.
+    Contexts x are represented by the last hidden layer z of a network. A Bayesian linear regression on z has noise
+    of unknown variance: `sigma^2 ~ InverseGamma(a, b)` and `beta ~ N(theta, sigma^2 A^-1)`. For every choice, both
+    are drawn, and the arm with the highest `beta.z` is chosen. The regression learns each reward exactly and
+    immediately. The network is trained at intervals, after which the regression is solved again on the new z.
 
     Riquelme, Tucker, Snoek: Deep Bayesian Bandits Showdown, ICLR 2018, Section 3 (NeuralLinear) with their
-    equations for the posterior: `A = ridge I + sum z z'`, `a = a0 + n / 2`, `b = b0 + (sum r^2 - theta' A
-    theta) / 2`. It is the non-linear yardstick: no regret bound is known, since the representation moves, and it
-    does nothing for fairness. Other than theirs the network has one output for all arms, so contexts must tell
-    the arms apart, as they do in this library; it is trained afresh each time, whenever the number of rewards has
-    grown by `growth`; and z has a constant. With `model="shared"` the regression is one for all arms as well.
+    equations for the posterior: `A = ridge I + sum z z'`, `a = a0 + n / 2`, `b = b0 + (sum r^2 - theta' A theta) /
+    2`. The policy serves as a non-linear yardstick: no regret bound is known, since the representation changes,
+    and it does nothing for fairness. Unlike the paper's, the network has one output for all arms, so contexts must
+    tell the arms apart, as they do in this library. The network is trained from scratch each time, whenever the
+    number of rewards has grown by `growth`, and z has a constant. With `model="shared"`, all arms also share
+    one regression.
 
-    All rewards and their contexts are kept, to train on, and are saved with the policy. The network's initial
-    weights and batches are the same in every policy, so a log determines what is learned from it. Two policies
-    cannot be merged, because a network is not a sum of two. Training gives the weights that scikit-learn's
-    `MLPRegressor` gives.
+    All rewards and their contexts are kept for training, and are saved with the policy. The network's initial
+    weights and batches are the same in every policy, so a log determines the state that is learned from it. Two
+    policies cannot be merged, because networks cannot be added. Training gives the same weights as scikit-learn's
+    `MLPRegressor`.
 
     Examples
     --------
@@ -70,12 +71,12 @@ class NeuralLinear(Policy):
         fixed=True,
     )
     noise_shape: float = parameter(
-        default=6.0, check=number(above=0.0), doc="The prior's a0, in the paper 6: the weight of `noise_scale`."
+        default=6.0, check=number(above=0.0), doc="The prior's a0 (6 in the paper): the weight of `noise_scale`."
     )
     noise_scale: float = parameter(
         default=6.0,
         check=number(above=0.0),
-        doc="The prior's b0, in the paper 6, for rewards scaled to [0, 1]: the prior variance is about b0 / a0.",
+        doc="The prior's b0 (6 in the paper) for rewards scaled to [0, 1]: the prior variance is about b0 / a0.",
     )
 
     def _set_builder(self) -> None:
@@ -92,7 +93,7 @@ class NeuralLinear(Policy):
         """Return the deviation of the drawn reward from the predicted one, and nothing for fairness."""
         model: Any = predictions.model
         a, b = model.noise(predictions.arms, float(self.noise_shape), float(self.noise_scale))
-        # NumPy draws the same for a single number as for an array of one, in a sixth of the time.
+        # NumPy draws the same value for a scalar as for an array of length one, in a sixth of the time.
         gamma = self._rng.standard_gamma(a if len(a) > 1 else a.item(), (len(predictions.mean), len(a)))
         sigma = np.sqrt(b / gamma)
         drawn = model.sample(predictions.rows, predictions.arms, self._rng)

@@ -22,7 +22,7 @@ _PARTS = {"mean": "mean", "exploration": "exploration", "fairness": "fairness", 
 
 
 def policy_html(policy: Policy, n_arms: int) -> str:
-    """Return the view of a policy: its parameters, what it has learned, and the rewards of the groups."""
+    """Return the view of a policy: its parameters, its learned state, and the rewards of the groups."""
     learned = f"{counted(policy.rounds_learned, 'round')} learned, {counted(n_arms, 'arm')}"
     return html.card(
         type(policy).__name__, html.facts(policy.get_params(deep=False)), *group_parts(policy.groups), note=learned
@@ -51,7 +51,7 @@ def decisions_html(decisions: Decisions) -> str:
     indices, counts = np.unique(decisions.indices, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     number, total = number_formatter(3), decisions.scores.total
-    # Decisions of a device have the scores of the picked arms alone.
+    # Decisions made on a device have only the scores of the picked arms.
     places = decisions.indices if total.shape[1] > 1 else 0
     score = total[np.arange(len(total)), places] if len(total) else np.empty(0)
     rows = (

@@ -39,7 +39,7 @@ AnyPolicy = TypeVar("AnyPolicy", bound="Policy")
 
 
 class PolicyFileError(ValueError):
-    """A file that cannot be read as a policy."""
+    """Raised for a file that cannot be read as a policy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class PolicyState:
         return PolicyState(self.header, {name: array.copy() for name, array in self.arrays.items()})
 
     def checksum(self) -> str:
-        """Return a hash of what has been learned; see `Policy.checksum`."""
+        """Return a hash of the learned state; see `Policy.checksum`."""
         learned = {name: self.header[name] for name in ("class", "arms", "groups", "rounds_learned")}
         arrays = {name: array for name, array in self.arrays.items() if not name.startswith("ledger.")}
         return _hash(json.dumps(learned, sort_keys=True), arrays)
@@ -79,7 +79,7 @@ class PolicyState:
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str = "the state") -> PolicyState:
-        """Read what `to_bytes` returned; raise PolicyFileError if it is damaged or has another version."""
+        """Read the bytes that `to_bytes` returned; raise PolicyFileError if damaged or of another version."""
         from safetensors import SafetensorError  # noqa: PLC0415
         from safetensors.numpy import load  # noqa: PLC0415
 
@@ -182,7 +182,7 @@ def _hash(text: str, arrays: dict[str, NDArray[Any]]) -> str:
 
 
 def kind_of(cls: type) -> str:
-    """Return the name of a class in files: with its module, except for our own classes, which may move."""
+    """Return the name of a class in files: with its module, except for classes of this package, which may move."""
     if cls.__module__.split(".")[0] == "fairbandits":
         return cls.__qualname__
     return f"{cls.__module__}.{cls.__qualname__}"

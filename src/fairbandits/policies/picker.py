@@ -21,17 +21,17 @@ Ints = NDArray[np.int64]
 #: The index of the picked arm, and the probability with which it was picked; None without a closed form.
 Pick = tuple[int, float | None]
 
-# Scores that are equal on paper differ in their last digits in a computer, by the order of the sums. What is
-# closer than this, relative to the best score, is a tie: no policy may prefer an arm for the order in which its
-# sums were added.
+# Scores that are equal in theory may differ in their last digits, depending on the order of summation. Scores that
+# are closer than this, relative to the best score, are tied: no policy may prefer an arm because of the order in
+# which its terms were added.
 TIE = 1e-10
-# Looking at a score takes as long as so many multiplications.
+# Examining a score takes as long as this many multiplications.
 _WORK_PER_SCORE = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Picks(Sequence[Pick]):
-    """The picks for many users as arrays, where every pick has a probability in closed form."""
+    """The picks for many users as arrays, if every pick has a probability in closed form."""
 
     indices: Ints
     probabilities: Floats
@@ -58,7 +58,7 @@ class Picker(ABC):
     """The rule that turns the scores of arms into a choice.
 
     A custom picker defines `probabilities`; picks and slates then follow. Return it from a policy's `picker`
-    property. It sees scores on [0, 1], whatever the policy's `reward_range`.
+    property. The picker sees scores on [0, 1], whatever the policy's `reward_range`.
 
     Examples
     --------
@@ -74,12 +74,12 @@ class Picker(ABC):
 
     @abstractmethod
     def probabilities(self, scores: Scores, groups: Sequence[GroupKey]) -> Floats | None:
-        """Return the probability of picking each arm, (n_users, n_arms); None without a closed form.
+        """Return the probability of picking each arm, of shape (n_users, n_arms); None without a closed form.
 
         Parameters
         ----------
         scores : Scores
-            With one row per user.
+            The scores, with one row per user.
         groups : sequence
             The group of each user, as pairs of attribute and value.
         """
@@ -109,13 +109,13 @@ class Picker(ABC):
     def slate(
         self, scores: Scores, k: int, group: GroupKey, rng: np.random.Generator
     ) -> tuple[list[int], float | None]:
-        """Pick k arms in order; return their indices and the probability of just these in just this order.
+        """Pick k arms in order; return their indices and the probability of exactly these arms in this order.
 
-        By default each is picked among those that are left, as `pick` picks one.
+        By default, `pick` picks each arm from the remaining arms.
         """
         left = np.arange(scores.total.size)
         picked: list[int] = []
-        # The draws of arms that were passed over are no longer what they are without that knowledge.
+        # Once arms have been passed over, their draws no longer have the original distribution.
         probability: float | None = None if self.has_random_scores and k > 1 else 1.0
         for _ in range(k):
             index, chance = self.pick(scores.at(left), group, rng)
@@ -127,7 +127,7 @@ class Picker(ABC):
     def slates(
         self, scores: Scores, k: int, groups: Sequence[GroupKey], rng: np.random.Generator
     ) -> tuple[Ints, Floats]:
-        """Pick k arms for each of many users, as `slate` does for one after the other.
+        """Pick k arms for each of many users, as `slate` does for one user after the other.
 
         Returns
         -------
@@ -160,7 +160,7 @@ class GreedyPicker(Picker):
         return pick_best(scores.total, rng)
 
     def pick_many(self, scores: Scores, groups: Sequence[GroupKey], rng: np.random.Generator) -> Picks:
-        """Pick for each of many users, as `pick` does for one after the other."""
+        """Pick for each of many users, as `pick` does for one user after the other."""
         picked, count, bar = _count_best_of_many(scores.total)
         tied = np.flatnonzero(count != 1)
         if tied.size:
@@ -227,7 +227,7 @@ def _among_best(total: Floats, count: int, bar: float, rng: np.random.Generator)
 
 
 def _among_best_of_many(total: Floats, users: Ints, count: Ints, bar: Floats, rng: np.random.Generator) -> Ints:
-    """Break the ties of some users at random, with the draws that one user after the other would get."""
+    """Break the ties of some users at random, with the draws that they would get one after the other."""
     is_wrong = (count == 0) | ~np.isfinite(bar)
     if is_wrong.any():
         wrong = total[users[is_wrong.argmax()]]
@@ -237,7 +237,7 @@ def _among_best_of_many(total: Floats, users: Ints, count: Ints, bar: Floats, rn
 
 @helper()
 def _find_best(total: Floats, user: int) -> tuple[int, int, float]:
-    """Find the first of the best arms, how many there are, and the score from which an arm is among them."""
+    """Find the first of the best arms, how many there are, and the lowest score that counts as best."""
     best = total[user, 0]
     for i in range(total.shape[1]):
         if total[user, i] > best or total[user, i] != total[user, i]:
@@ -272,7 +272,7 @@ def _count_best_of_many(total: Floats) -> tuple[Ints, Ints, Floats]:
 
 @kernel()
 def _find_nth_best(total: Floats, users: Ints, bar: Floats, nth: Ints) -> Ints:
-    """Find for each of some users the n-th arm, from 0, whose score is at least the user's bar."""
+    """Find, for each of some users, the n-th arm (from 0) whose score is at least the user's bar."""
     found = np.empty(users.size, np.int64)
     for i in range(users.size):
         left = nth[i]
@@ -289,7 +289,8 @@ def _find_nth_best(total: Floats, users: Ints, bar: Floats, nth: Ints) -> Ints:
 def _rank_best(total: Floats, k: int) -> tuple[Ints, NDArray[np.bool_]]:
     """Find the k best arms of each user in order, and whether these are clear: finite scores without ties.
 
-    A position is a tie if the score of the next one, also that behind the k-th, is within the bar of `_find_best`.
+    A position is a tie if the score of the next position, including the one after the k-th, is within the bar of
+    `_find_best`.
     """
     n_users, n_arms = total.shape
     size = k + 1 if k < n_arms else n_arms

@@ -1,7 +1,8 @@
-"""Policies: which arm to choose, and what to learn from its reward.
+"""Policies, which choose arms and learn from their rewards.
 
-A policy is composed of a reward model, a picker, the group record and the ledger of decisions. An algorithm
-is a subclass that defines one method, `terms`: the exploration and fairness terms added to the predicted reward.
+A policy is composed of a reward model, a picker, the group record and the ledger of decisions. An algorithm is a
+subclass that defines one method, `terms`, which returns the exploration and fairness terms added to the predicted
+reward.
 """
 
 from __future__ import annotations
@@ -102,9 +103,9 @@ class Policy(Parameters):
     reward_range: tuple[float, float] = parameter(
         default=(0.0, 1.0),
         check=lambda name, value: as_range(value, name),
-        doc="The lowest and the highest reward; anything outside is refused. Models learn rewards scaled to "
-        "[0, 1], so that the same problem in other units leads to the same arms; predictions, scores and records "
-        "are in units of reward.",
+        doc="The lowest and the highest reward; rewards outside this range are rejected. Models learn rewards "
+        "scaled to [0, 1], so that the choice of arms does not depend on the units of reward; predictions, scores "
+        "and records are in units of reward.",
         fixed=True,
     )
     min_probability: float = parameter(
@@ -142,7 +143,7 @@ class Policy(Parameters):
 
     def _set_builder(self) -> None:
         self._builder = as_model(self.model)
-        # The width that the feature map expects; None without one.
+        # The width that the feature map expects; None if there is no feature map.
         self._map_width = self._builder.width
         self._model: RewardModel | None = None
 
@@ -154,9 +155,10 @@ class Policy(Parameters):
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return the exploration and fairness terms, which are added to the predicted reward.
 
-        This runs in every round, so it must be fast. The group record provides plain arrays (`groups.means`,
-        `groups.counts`, `groups.arm_means`), single means (`groups.mean_of(attribute, value)`) and the gap without
-        its interval (`groups.gap(confidence=None)`). An interval takes longer to compute than the whole round.
+        This method runs in every round, so it must be fast. The group record provides plain arrays
+        (`groups.means`, `groups.counts`, `groups.arm_means`), single means (`groups.mean_of(attribute, value)`)
+        and the gap without its interval (`groups.gap(confidence=None)`). Computing an interval would take longer
+        than the rest of the round.
 
         Examples
         --------
@@ -181,7 +183,7 @@ class Policy(Parameters):
         return GREEDY
 
     def transform(self, rows: Rows) -> Rows:
-        """Transform contexts before the model sees them; by default with the model's feature map."""
+        """Transform contexts before the model sees them, by default with the model's feature map."""
         return rows if self._map_width is None else self._builder.transform(rows)
 
     def records(self) -> Mapping[str, Record]:
@@ -229,8 +231,8 @@ class Policy(Parameters):
         Parameters
         ----------
         contexts : Offer, or array-like, data frame or scipy sparse of shape (n_arms, n_features)
-            One row per arm on offer, or the offer of a `Catalogue`. The columns of a frame must be those of
-            earlier frames, `feature_names_in_`, in the same order.
+            One row per arm on offer, or the offer of a `Catalogue`. A frame must have the same columns as earlier
+            frames (`feature_names_in_`), in the same order.
         group : str, int, mapping or None
             The user's group, or groups by attribute; None if it is unknown. A row of a data frame counts as a
             mapping.
@@ -244,7 +246,7 @@ class Policy(Parameters):
         Returns
         -------
         Decision, or Slate if k is given
-            Keep it until the reward arrives, and pass both to `learn`.
+            Keep the decision until the reward arrives, and pass both to `learn`.
         """
         with self._lock:
             rows, ids, numbers = self._read(contexts, arms, as_rows)
@@ -341,14 +343,16 @@ class Policy(Parameters):
         k : int, optional
             The number of arms of each user's slate.
         device : {"cpu", "auto"}, name of a device, or Device
-            Where scores are computed: "cuda" for a GPU, "auto" for a GPU if there is one that can score this
-            policy. The picked arms are the same as on the CPU, and only their scores are kept.
+            The device on which scores are computed: "cuda" for a GPU, "auto" for a GPU if there is one that can
+            score this policy. The picked arms are the same as on the CPU, but only the scores of these arms are
+            kept.
 
         Returns
         -------
         Decisions, or a sequence of Slates if k is given
-            In the order of the users. `MixedDecisions` if not all users have the same eligible arms: `indices`,
-            `arms` and `scores` then refer to the eligible arms of each user.
+            One decision or slate per user, in the order of the users. If not all users have the same eligible
+            arms, the result is a `MixedDecisions`, whose `indices`, `arms` and `scores` refer to the eligible arms
+            of each user.
 
         Examples
         --------
@@ -390,9 +394,9 @@ class Policy(Parameters):
         *,
         device: str | Device = "cpu",
     ) -> Scores:
-        """Score every arm for every user, without deciding: arrays of shape (n_users, n_arms).
+        """Score every arm for every user, without making a decision.
 
-        Takes the same parameters as `choose_many`.
+        The scores are arrays of shape (n_users, n_arms). The parameters are those of `choose_many`.
         """
         with self._lock:
             return self._score_offered(Round(*self._read_many(contexts, groups, arms)), backend_for(self, device))
@@ -412,7 +416,7 @@ class Policy(Parameters):
         random_state: Any = None,
         device: str | Device = "cpu",
     ) -> RankedArms:
-        """Rank the k arms that `choose_many` would pick for each of many users, without deciding.
+        """Rank the k arms that `choose_many` would pick for each of many users, without making a decision.
 
         Parameters
         ----------
@@ -456,7 +460,7 @@ class Policy(Parameters):
         draws: int = 100,
         device: str | Device = "cpu",
     ) -> Floats:
-        """Return the probability of picking each arm, as (n_users, n_arms), without making a decision.
+        """Return the probability of picking each arm, of shape (n_users, n_arms), without making a decision.
 
         Parameters
         ----------
@@ -507,7 +511,7 @@ class Policy(Parameters):
     def _read(
         self, contexts: Any, arms: Sequence[ArmId] | None, as_rows: Callable[[Any, int | None], Rows]
     ) -> tuple[Rows, Sequence[ArmId], Ints]:
-        """Check contexts and the ids of arms, and find the numbers of these arms."""
+        """Check contexts and the ids of arms, and look up the numbers of these arms."""
         width = self._expected_width()
         if not isinstance(contexts, Offer):
             if type(contexts) is not np.ndarray:
@@ -576,7 +580,7 @@ class Policy(Parameters):
     # -- learning --------------------------------------------------------------------------------------
 
     def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
-        """Learn the reward of a decision: at once, or later, in any order.
+        """Learn the reward of a decision, immediately or later, in any order.
 
         A policy loaded from a file can also learn decisions that the original policy made, whether before or after
         it was saved. Each decision is learned once.
@@ -586,9 +590,9 @@ class Policy(Parameters):
         decision : Decision or Slate
             The decision or slate that `choose` returned.
         reward : float, or sequence for a slate
-            Within `reward_range`. For a slate, one reward per arm in order, with None for an arm that nobody
-            looked at, from which nothing is learned; or a single number for the whole slate, which is credited to
-            every arm. The user's groups record the mean of the rewards as one reward.
+            Within `reward_range`. For a slate, one reward per arm in order, with None for an arm that the user did
+            not look at, about which nothing is learned; or a single number for the whole slate, which is credited
+            to every arm. The mean of the rewards is recorded as one reward of the user's groups.
         again : bool
             Allow a decision that has been learned before; its reward then counts once more.
         """
@@ -630,7 +634,7 @@ class Policy(Parameters):
         Only a row that would make the matrix A numerically singular (`RidgeRegressions.learn`) is detected later:
         the decisions before it are then learned, but that row and the decisions after it are not. The same holds
         for the arms of one slate. If anything else fails midway, for example for lack of memory, `has_learned`
-        tells which decisions have been learned. Ctrl-C waits until a batch has been learned.
+        shows which decisions have been learned. Ctrl-C takes effect only after the current batch has been learned.
 
         Parameters
         ----------
@@ -700,7 +704,7 @@ class Policy(Parameters):
                 if value is not None:
                     learned.append((self._learn_arm(slate, arm, row, value, account), value))
         finally:
-            # If the model rejects an arm, those before it stay learned, and must not be learned again.
+            # If the model rejects an arm, the arms before it stay learned, and must not be learned again.
             if learned:
                 self.groups.record_slate(reward, slate.group, learned)
                 self.observe(slate)
@@ -708,12 +712,12 @@ class Policy(Parameters):
                 self.rounds_learned += 1
 
     def _learn_arm(self, decision: Decision | Slate, arm: ArmId, row: Row, reward: float, account: Account) -> int:
-        """Learn the reward of an arm; return its number, or -1 if it was forgotten after the decision."""
+        """Learn the reward of an arm; return the arm's number, or -1 if it was forgotten after the decision."""
         is_forgotten = decision.number < account.forgotten.get(arm, 0)
         return self._update(None if is_forgotten else arm, row, reward)
 
     def _update(self, arm: ArmId | None, row: Row, reward: float) -> int:
-        """Update the model, and return the number of the arm; if the model rejects the row, nothing changes."""
+        """Update the model, and return the arm's number; if the model rejects the row, nothing changes."""
         model = self._model_for(row.width)
         if not self._scale.is_unit:
             reward = self._scale.to_unit(reward)
@@ -737,8 +741,8 @@ class Policy(Parameters):
     def replay(self, reward: float, group: GroupKey, items: Iterable[tuple[ArmId | None, Row, float]]) -> None:
         """Learn one decision that is stored elsewhere, such as in the log of a service.
 
-        The same decisions in the same order lead to bitwise identical states, regardless of which policy made
-        them and what was chosen in between. `replay` does not check whether a decision was learned before.
+        The same decisions in the same order lead to bitwise identical states, regardless of the policy that made
+        them and of choices made in between. `replay` does not check whether a decision was learned before.
         Policies that keep `records` of decisions cannot replay.
 
         Parameters
@@ -748,8 +752,8 @@ class Policy(Parameters):
         group : tuple of (attribute, value) pairs
             The user's group.
         items : iterable of (arm, row, reward)
-            Each arm that was looked at, or None if it has since been forgotten, with its context and its reward.
-            A row that the model rejects (`RidgeRegressions.learn`) counts only for the groups.
+            Each arm that the user looked at, or None if it has since been forgotten, with its context and its
+            reward. A row that the model rejects (`RidgeRegressions.learn`) only contributes to the group record.
         """
         with self._lock:
             if self.records():
@@ -765,7 +769,7 @@ class Policy(Parameters):
             self.rounds_learned += 1
 
     def learn_statistics(self, statistics: SufficientStatistics) -> None:
-        """Learn logged decisions, even those of other policies, from their sums, solving each regression once.
+        """Learn logged decisions of any policy from their sums, solving each regression once.
 
         Equivalent to learning them one by one, and much faster. For models that depend on the order of rewards,
         use `learn_logged`.
@@ -774,11 +778,11 @@ class Policy(Parameters):
             batch_learning.learn_statistics(self, statistics)
 
     def learn_logged(self, contexts: Any, arms: Any, rewards: Any, groups: Any = None) -> None:
-        """Learn logged decisions, even those of other policies, in order.
+        """Learn logged decisions, including those of other policies, in order.
 
-        Can be called repeatedly, with one part of a log at a time. All decisions are checked before the first is
-        learned; only a row that would make the matrix A numerically singular (`RidgeRegressions.learn`) is
-        detected later.
+        This method can be called repeatedly, with one part of a log at a time. All decisions are checked before
+        the first is learned; only a row that would make the matrix A numerically singular
+        (`RidgeRegressions.learn`) is detected later.
 
         Parameters
         ----------
@@ -789,8 +793,8 @@ class Policy(Parameters):
         rewards : sequence of float
             Its reward.
         groups : sequence, data frame or mapping of str to sequence, optional
-            The group of each user, None if it is unknown: in any form that `choose_many` accepts, or the values of
-            each attribute.
+            The group of each user, None if it is unknown, in any form that `choose_many` accepts; or a mapping
+            from each attribute to its values.
 
         Examples
         --------
@@ -804,19 +808,19 @@ class Policy(Parameters):
             batch_learning.learn_logged(self, contexts, arms, rewards, groups)
 
     def forget_arm(self, arm: ArmId, *, missing_ok: bool = False) -> None:
-        """Retire an arm: drop what was learned about it, but keep its rewards in the means of the groups.
+        """Retire an arm: discard its learned state, but keep its rewards in the group means.
 
-        If it is offered again under the same id, it is a new arm. Rewards that arrive later for earlier
-        decisions still count for the groups, but do not bring it back. What a shared model learned from it cannot
-        be separated out and is kept.
+        If it is offered again under the same id, it counts as a new arm. Rewards that arrive later for earlier
+        decisions still count for the groups, but do not reinstate the arm. A shared model keeps the effect of the
+        arm's rewards, because it cannot be separated out.
 
         Parameters
         ----------
         arm : str or int
-            Its id.
+            The id of the arm.
         missing_ok : bool
             Allow an arm about which nothing has been learned: one that was never chosen, or whose rewards have yet
-            to arrive and must not bring it back. By default this is an error, because the id may be misspelt.
+            to arrive and must not reinstate it. By default this is an error, because the id may be misspelt.
         """
         with self._lock:
             arm = as_arm(arm)
@@ -836,7 +840,7 @@ class Policy(Parameters):
 
     @property
     def reward_model(self) -> Any:
-        """The reward model and what it has learned, on rewards scaled to [0, 1]."""
+        """The reward model and its learned state, for rewards scaled to [0, 1]."""
         if self._model is None:
             raise ValueError("the policy must have seen contexts to have a reward model; call choose first")
         return self._model
@@ -890,7 +894,7 @@ class Policy(Parameters):
             return tuple(self._arms.rows)
 
     def _expected_width(self) -> int | None:
-        """Return the width that contexts must have; None, meaning any width, while nothing has been learned."""
+        """Return the width that contexts must have; None, for any width, while nothing has been learned."""
         return self._learned_width() if self._map_width is None else self._map_width
 
     def _check_row_width(self, row: Row) -> None:
@@ -925,7 +929,7 @@ class Policy(Parameters):
         persistence.write(path, content)
 
     def checksum(self) -> str:
-        """Return a hash of what has been learned: bitwise identical states have equal checksums.
+        """Return a hash of the learned state: bitwise identical states have equal checksums.
 
         The hash excludes the state of the random generator and the set of open decisions.
         """
@@ -946,8 +950,8 @@ class Policy(Parameters):
         path : path
             The file.
         feature_map : fitted transformer, optional
-            The feature map of the policy's `Model`, if it has one. Files do not contain it, but loading checks
-            that it is the same one.
+            The feature map of the policy's `Model`, if it has one. The file does not contain the feature map, but
+            loading checks that it is the same one.
         """
         return cls.from_state(persistence.read(path), str(path), feature_map=feature_map)
 
@@ -959,10 +963,10 @@ class Policy(Parameters):
         return persistence.policy_from(state, cls, name, feature_map)
 
     def merge(self, other: Self) -> Self:
-        """Return a policy that has learned what both have learned.
+        """Return a policy that has learned the decisions of both policies.
 
-        Both stay unchanged. They must have the same parameters, except for `random_state`, and no common history,
-        which would count twice. The result can learn the decisions of either.
+        Both policies stay unchanged. They must have the same parameters, except for `random_state`, and no shared
+        history, which would count twice. The merged policy can learn the decisions of either.
         """
         locks = [each._lock for each in (self, other) if isinstance(each, Policy)]
         with hold(*locks):
@@ -994,7 +998,7 @@ class Policy(Parameters):
     def _nested(self, name: str, value: Any) -> Parameters | None:
         if name != "model":
             return super()._nested(name, value)
-        # A string stands for the `Model` of that kind.
+        # A string is shorthand for the `Model` of that kind.
         builder = as_model(value)
         return builder if isinstance(builder, Model) else None
 

@@ -1,4 +1,4 @@
-"""What a policy sees of a round: predicted rewards and their uncertainty."""
+"""The predictions that a policy sees in a round: rewards and their uncertainty."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from fairbandits.models.device import Backend
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: What exploration or fairness adds: a number, or an array for users and arms.
+#: The term that exploration or fairness adds: a number, or an array for users and arms.
 Term = Floats | float
 
 
 @dataclass(slots=True, eq=False)
 class Predictions:
-    """What a policy's `terms` see of a round, for one user or many.
+    """The input of a policy's `terms` in a round, for one user or many.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Predictions:
     arms : array of int, shape (n_arms,)
         The numbers of the arms on offer in the group record; -1 for an arm without rewards.
     contexts : Rows
-        The contexts as they were given.
+        The contexts as given.
     rows : Rows
         The contexts as the model sees them, transformed.
     model : RewardModel
@@ -41,7 +41,7 @@ class Predictions:
     ids : sequence of str or int
         The ids of the arms on offer.
     backend : Backend or None
-        The device on which mean and width are; None for NumPy.
+        The device that holds `mean` and `width`; None for NumPy.
     """
 
     mean: Floats
@@ -60,7 +60,7 @@ class Predictions:
         return np if self.backend is None else self.backend.xp
 
     def like(self, values: Floats) -> Any:
-        """Return an array of NumPy where `mean` and `width` are."""
+        """Move a NumPy array to the device of `mean` and `width`."""
         return values if self.backend is None else self.backend.upload(values)
 
     def as_scores(self, term: Any) -> Any:
@@ -69,8 +69,8 @@ class Predictions:
             return term
         if self.backend is None:
             zeros = np.zeros(self.mean.shape)
-            # Most policies add nothing for fairness, and adding that would take as long as adding something.
+            # Most policies add nothing for fairness, and adding zero takes as long as any addition.
             return zeros if type(term) is float and not term else zeros + term
-        # A view, which takes no memory of the device.
+        # A view, which takes no memory on the device.
         alone = self.backend.full((1, 1), float(term)) if isinstance(term, int | float) else term
         return self.xp.broadcast_to(alone, self.mean.shape)

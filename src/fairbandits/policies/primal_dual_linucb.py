@@ -15,15 +15,16 @@ class PrimalDualLinUCB(LinUCB):
 
     The constraint has a price, a Lagrange multiplier for each attribute: it rises while the constraint is
     violated, and falls while it holds. A unit of reward is then worth `1 - price` for a user of the advantaged
-    group, `1 + price` for one of the disadvantaged group: the score is `(1 -+ price) * theta.x + alpha * width`,
-    and the price is `step * n * (gap - tolerance)` (`fairbandits.fairness.dual_prices`). Everybody else is served
-    as by LinUCB. Rewards are measured from the lowest one of `reward_range`, and steps in shares of the range.
+    group, and `1 + price` for a user of the disadvantaged group. The score is `(1 -+ price) * theta.x + alpha *
+    width`, and the price is `step * n * (gap - tolerance)` (`fairbandits.fairness.dual_prices`). All other users
+    are served as by LinUCB. Rewards are measured from the lowest one of `reward_range`, and steps as shares of the
+    range.
 
-    A price above 1 means that users of the advantaged group are given arms of low predicted reward on purpose:
-    levelling down is what a constraint on the gap asks for where there is no other way.
+    A price above 1 means that users of the advantaged group are given arms of low predicted reward on purpose: if
+    there is no other way, a constraint on the gap demands levelling down.
 
-    After bandits with knapsacks, with the gap as the resource: Badanidiyuru, Kleinberg, Slivkins: Bandits with
-    Knapsacks, FOCS 2013; Agrawal, Devanur: Linear Contextual Bandits with Knapsacks, NIPS 2016.
+    The approach follows bandits with knapsacks, with the gap as the resource: Badanidiyuru, Kleinberg, Slivkins:
+    Bandits with Knapsacks, FOCS 2013; Agrawal, Devanur: Linear Contextual Bandits with Knapsacks, NIPS 2016.
 
     Examples
     --------
@@ -39,17 +40,17 @@ class PrimalDualLinUCB(LinUCB):
     tolerance: float | None = parameter(
         default=None,
         check=number(at_least=0.0, or_none=True),
-        doc="The tolerated gap, in units of reward. None is 1% of the reward range.",
+        doc="The tolerated gap, in units of reward. None means 1% of the reward range.",
     )
     step: float = parameter(
-        default=1.0, check=number(at_least=0.0), doc="Step size of the price. With 0 it is LinUCB."
+        default=1.0, check=number(at_least=0.0), doc="The step size of the price; 0 gives LinUCB."
     )
     highest_price: float = parameter(default=2.0, check=number(at_least=0.0), doc="The highest price.")
 
     array_terms: ClassVar[bool] = True
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return alpha times the width, and the predicted reward times its worth under the constraint."""
+        """Return alpha times the width, and the term that multiplies the predicted reward by its worth."""
         tolerance = self._scale.tolerance(self.tolerance)
         prices = dual_prices(self.groups, float(self.step), tolerance, float(self.highest_price))
         worth = predictions.like(per_user(prices, self.groups, predictions.groups, unknown=0.0))

@@ -23,7 +23,8 @@ Floats = NDArray[np.float64]
 # The largest number of arms that the repr of a slate names.
 _MAX_NAMED = 5
 
-#: A reward, as passed to `learn`: a number or, for a slate, one number per arm, None for an arm nobody looked at.
+#: A reward, as passed to `learn`: a number or, for a slate, one number per arm, with None for an arm that the user
+#: did not look at.
 Reward = float | Sequence[float | None] | NDArray[np.float64]
 
 
@@ -31,20 +32,20 @@ Reward = float | Sequence[float | None] | NDArray[np.float64]
 class Scores:
     """The scores of the arms on offer, by component: `total = mean + exploration + fairness`.
 
-    Each is an array with one entry per arm; for many users, with one row per user.
+    Each component is an array with one entry per arm; for many users, it has one row per user.
 
     Attributes
     ----------
     mean : array
         The predicted reward.
     width : array
-        Its uncertainty, `sqrt(x' A^-1 x)` for linear models.
+        The uncertainty of the prediction, `sqrt(x' A^-1 x)` for linear models.
     exploration : array
         The exploration term that the policy adds.
     fairness : array
-        The fairness term that it adds.
+        The fairness term that the policy adds.
     total : array
-        The sum, by which arms are compared.
+        The sum of the predicted reward and both terms, by which arms are compared.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class Scores:
         return f"<Scores of {users}{counted(self.total.shape[-1], 'arm')}>"
 
     def user(self, i: int) -> Scores:
-        """Return the scores of one user, a copy if there are others, so that it keeps none of theirs in memory."""
+        """Return the scores of one user, copied if there are other users, so that their scores can be freed."""
         own = Scores(self.mean[i], self.width[i], self.exploration[i], self.fairness[i], self.total[i])
         return own if len(self.mean) == 1 else Scores(*(getattr(own, part).copy() for part in Scores.__slots__))
 
@@ -91,14 +92,14 @@ class Scores:
 
 
 class RankedArms(NamedTuple):
-    """The best arms of many users, as arrays: the content of a list of slates, without an object for each user.
+    """The best arms of many users, stored as arrays instead of one slate per user.
 
     Attributes
     ----------
     indices : array of int, shape (n_users, k)
         The indices of the picked arms among `arms`, in the order of their positions.
     scores : array of shape (n_users, k)
-        Their scores.
+        The scores of the picked arms.
     probability : array of shape (n_users,)
         The probability with which these arms are picked in this order; NaN if it has no closed form.
     arms : sequence of ids
@@ -122,18 +123,18 @@ class RankedArms(NamedTuple):
 
 
 class Record(Protocol):
-    """A record that a policy keeps of its decisions, in addition to their rewards; saved and merged with it."""
+    """A record of decisions, kept in addition to the rewards, that is saved and merged with the policy."""
 
     def to_json(self) -> Any:
-        """Return everything that is not a number, as JSON values."""
+        """Return all non-numeric content as JSON values."""
         ...
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """Return the numbers as arrays."""
+        """Return the numeric content as arrays."""
         ...
 
     def restore(self, names: Any, arrays: dict[str, Any]) -> None:
-        """Restore what `to_json` and `arrays` returned."""
+        """Restore the content that `to_json` and `arrays` returned."""
         ...
 
     def merge(self, other: Any) -> None:
@@ -158,14 +159,14 @@ class OtherArms(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """One arm for one user, with all that learning and audits need later.
+    """One arm chosen for one user, with everything that learning and audits need later.
 
     Attributes
     ----------
     arm : str or int
         The arm that was picked.
     probability : float or None
-        The probability with which it was picked for this user; None if it has no closed form (Thompson
+        The probability with which the arm was picked for this user; None if there is no closed form (Thompson
         sampling with a shared model).
     group : tuple of (attribute, value) pairs
         The user's group.
@@ -174,9 +175,9 @@ class Decision:
     arms : sequence of ids
         The arms that were on offer.
     index : int
-        The index of the picked arm among them.
+        The index of the picked arm in `arms`.
     row : Row
-        Its context.
+        The context of the picked arm.
     policy : str
         The id of the policy that made the decision.
     number : int
@@ -282,22 +283,22 @@ class Decision:
         return notebook.decision_html(self)
 
 
-#: A decision under construction. Initialising a frozen class takes three times as long, and every round makes a
-#: decision, so a draft is created first, and its class is then set to `Decision`.
+#: A decision under construction. Initialising a frozen class takes three times as long as initialising an ordinary
+#: one, and every round makes a decision. So a draft is created first, and its class is then set to `Decision`.
 DecisionDraft: Any = make_dataclass("DecisionDraft", [field.name for field in fields(Decision)], slots=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slate:
-    """Several arms for one user, in order, with all that learning and audits need later.
+    """Several arms chosen for one user, in order, with everything that learning and audits need later.
 
     Attributes
     ----------
     picked : tuple of ids
         The arms that were picked, in the order of their positions.
     probability : float or None
-        The probability with which these arms were picked in this order; None if it has no closed form
-        (Thompson sampling).
+        The probability with which these arms were picked in this order; None if there is no closed form (Thompson
+        sampling).
     group : tuple of (attribute, value) pairs
         The user's group.
     scores : Scores
@@ -305,9 +306,9 @@ class Slate:
     arms : sequence of ids
         The arms that were on offer.
     indices : tuple of int
-        The indices of the picked arms among them.
+        The indices of the picked arms in `arms`.
     rows : tuple of Row
-        Their contexts.
+        The contexts of the picked arms.
     policy : str
         The id of the policy that made the decision.
     number : int
@@ -438,7 +439,7 @@ def _row_from_dict(values: Mapping[str, Any]) -> Row:
 
 
 def as_slate_size(k: Any, n_arms: int) -> int:
-    """Check the number of arms of a slate."""
+    """Check the number of arms in a slate."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise ValueError(f"k must be a positive integer, got {k!r}")
     if k > n_arms:
@@ -451,7 +452,7 @@ def as_slate_rewards(
 ) -> tuple[float, list[float | None]]:
     """Check the rewards of a slate; return the user's overall reward, and the reward of each arm.
 
-    A single number is the reward of the slate, and each of its arms is credited with it.
+    A single number is the reward of the whole slate, and each of its arms is credited with that number.
     """
     if not _are_several(reward):
         value = as_reward(reward, reward_range)

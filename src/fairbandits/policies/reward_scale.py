@@ -12,7 +12,7 @@ from fairbandits.policies.records import Scores
 Floats = NDArray[np.float64]
 Reward = TypeVar("Reward", float, Floats)
 
-# The tolerance of a policy that is given none, as a share of the range of rewards.
+# The default tolerance, as a share of the reward range.
 _DEFAULT_TOLERANCE = 0.01
 
 
@@ -20,7 +20,7 @@ class UnitScale:
     """Converts rewards, predictions and scores between a range of rewards and [0, 1].
 
     A ridge penalty, a weight of the width and a threshold for ties mean the same on every scale only if rewards
-    are measured as shares of their range. So the same problem in other units leads to the same arms; for ranges
+    are measured as shares of their range. So the choice of arms does not depend on the units of reward; for ranges
     that start at 0 and end at a power of two, scores are bitwise identical after division.
 
     Parameters
@@ -54,7 +54,7 @@ class UnitScale:
         return reward if self.is_unit else (reward - self.low) / self.span
 
     def predictions(self, mean: Floats, width: Floats) -> tuple[Floats, Floats]:
-        """Return what a model predicts on [0, 1] in the user's units."""
+        """Convert a model's predictions on [0, 1] to the user's units."""
         return self.low + self.span * mean, self.span * width
 
     def unit_scores(self, scores: Scores) -> Scores:
@@ -70,5 +70,5 @@ class UnitScale:
         )
 
     def tolerance(self, given: float | None) -> float:
-        """Return a tolerance in units of reward; where none is given, 1% of the range."""
+        """Return a tolerance in units of reward; if none is given, 1% of the range."""
         return _DEFAULT_TOLERANCE * self.span if given is None else float(given)

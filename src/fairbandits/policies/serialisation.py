@@ -8,7 +8,7 @@ import numpy as np
 
 from fairbandits.models import FeatureMapError, Model, RewardModel
 
-# What a file may name; anything else in its place is refused.
+# The generators that a file may name; any other name is rejected.
 _BIT_GENERATORS = {
     kind.__name__: kind
     for kind in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
@@ -32,7 +32,7 @@ def rng_to_dict(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def rng_from_dict(state: dict[str, Any]) -> np.random.Generator:
-    """Return the generator in a state."""
+    """Rebuild a generator from its state."""
     bits = _BIT_GENERATORS[state["bit_generator"]]()
     bits.state = state  # type: ignore[assignment]  # numpy checks it
     return np.random.Generator(bits)
@@ -48,7 +48,7 @@ def params_to_dict(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def params_from_dict(values: dict[str, Any], feature_map: Any = None) -> dict[str, Any]:
-    """Return the parameters of which `params_to_dict` returned the values, given their feature map."""
+    """Rebuild parameters from the values that `params_to_dict` returned, given their feature map."""
     params = {name: _from_json(value, feature_map) for name, value in values.items()}
     if feature_map is not None and not any(isinstance(value, Model) for value in params.values()):
         raise FeatureMapError("it was saved without a feature map; load it without one")

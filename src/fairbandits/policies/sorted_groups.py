@@ -10,12 +10,12 @@ from fairbandits.jit import kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# A group has room for this many more numbers, and for as many more as it has.
+# A group has room for this many more numbers, plus as many as it already has.
 _ROOM = 64
 
 
 class SortedGroups:
-    """Numbers in groups, to which others can be added.
+    """Numbers in groups, to which more numbers can be added.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class SortedGroups:
         self._starts: Ints = np.append(0, np.cumsum(2 * self._sizes + _ROOM))
         self._values: Floats = np.empty(self._starts[-1])
         order = np.lexsort((values, groups))
-        # The groups stand end to end in `order`, and with room between them in `_values`.
+        # The groups are stored end to end in `order`, and with room between them in `_values`.
         moved = self._starts[:-1] - (np.cumsum(self._sizes) - self._sizes)
         self._values[np.arange(order.size) + np.repeat(moved, self._sizes)] = values[order]
 
@@ -60,7 +60,7 @@ class SortedGroups:
         limits : array of shape (n_rows, n)
             The limits.
         unknown : float
-            The share in a group without numbers.
+            The share to return for a group without numbers.
         """
         if limits.shape[1:] != groups.shape:
             raise ValueError(f"limits must have a column for each group, got {limits.shape} and {groups.shape}")

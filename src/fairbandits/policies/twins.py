@@ -47,13 +47,13 @@ def twin_rewards(
     Parameters
     ----------
     policy : Policy, or anything with its `score` and `reward_range`
-        A policy with random scores, such as `LinTS`, draws once for each.
-    contexts : what `choose_many` takes
+        A policy with random scores, such as `LinTS`, draws once for users and once for twins.
+    contexts : as for `choose_many`
         The users' contexts: an offer of a `Catalogue`, an array of shape (n_users, n_arms, n_features), or
         matrices.
     twins : the same
-        The contexts of the same users with another value of the sensitive attribute: with its columns changed, and
-        all that is computed from them, such as whether an arm matches.
+        The contexts of the same users with another value of the sensitive attribute: its columns are changed, and
+        so is everything that is computed from them, such as whether an arm matches.
     groups, twin_groups : sequence, optional
         The groups of the users and of their twins.
     arms : sequence of str or int, optional

@@ -38,14 +38,14 @@ class Uniform(Policy):
     0.25
     """
 
-    # It has no model, and so not the parameters of one.
+    # The policy has no model, and therefore none of a model's parameters.
     model: Any = None
     ridge: Any = 1.0
 
     array_terms: ClassVar[bool] = True
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return nothing: all arms score the same."""
+        """Return zeros: all arms score the same."""
         return 0.0, 0.0
 
     @property

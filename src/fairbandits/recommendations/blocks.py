@@ -20,7 +20,7 @@ from fairbandits.recommender import Recommender
 #: The columns of the output before those of the groups.
 COLUMNS = ("user", "position", "arm", "score", "probability")
 
-# The most entries that the contexts of users who are scored together may have, if they are dense.
+# The largest number of entries in the contexts of users who are scored together, if the contexts are dense.
 _ENTRIES_AT_ONCE = 1 << 23
 
 
@@ -29,9 +29,9 @@ def recommend_block(
 ) -> RankedArms:
     """Rank k items for each user of a data frame.
 
-    On the processor, users are scored a number at a time that depends on the items alone, so that the result does
-    not depend on the machine. A device scores as many at a time as fit into its `memory`. With interactions, each
-    user has contexts of its own, so that the number is limited by the memory of the host as well.
+    On the CPU, the number of users who are scored at a time depends on the items alone, so that the result does
+    not depend on the machine. A device scores as many users at a time as fit into its `memory`. With interactions,
+    each user has separate contexts, so the number is also limited by the memory of the host.
     """
     if device is not None and not recommender.encoder.interactions:
         return recommender.rank(users, k=k, random_state=random_state, device=device)
@@ -55,16 +55,16 @@ class BlockRecommender:
     recommender : Recommender
         The policy and the items.
     k : int
-        The number of items of each user.
+        The number of items for each user.
     seed : int
         The seed of the run.
     device : Device or None
-        Where scores are computed, with its library and memory, so that all workers do the same; None for the
-        processor.
+        The device on which scores are computed, with its library and memory, so that all workers compute the same;
+        None for the CPU.
     users : str
-        The name of the users, for errors.
+        The name of the table of users, for error messages.
     id_column : str or None
-        The column with the ids of users; None for the numbers of their rows.
+        The column with the ids of users; None for their row numbers.
     schema : pyarrow.Schema
         The columns of the output.
     """
@@ -100,7 +100,7 @@ class BlockRecommender:
         return pa.table(columns).cast(self.schema)
 
     def fits_on_device(self, block: UserBlock) -> bool:
-        """Return whether the device has memory for the policy and for the first user of a block."""
+        """Return whether the device has enough memory for the policy and for the first user of a block."""
         try:
             self._rank(replace(block, table=block.table.slice(0, 1)))
         except DeviceError:
@@ -108,15 +108,15 @@ class BlockRecommender:
         return True
 
     def _rank(self, block: UserBlock) -> RankedArms:
-        # From the number of the block, and not from a generator that goes on: any order of the blocks gives the
-        # same draws.
+        # The seed depends on the number of the block, and the generator is not shared between blocks, so that the
+        # draws do not depend on the order of the blocks.
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(block.number,)))
         is_custom = not isinstance(self.recommender.encoder.users, TableEncoder)
         frame = block.table.to_pandas() if is_custom else block.table
         try:
             return recommend_block(self.recommender, frame, self.k, self.device, rng)
         except DeviceError:
-            raise  # no user is the cause
+            raise  # the error is not caused by a user
         except ValueError as error:
             last = block.first + len(block.table)
             raise LogError(f"{self.users}, rows {block.first + 1:,} to {last:,}: {error}") from None
@@ -152,7 +152,7 @@ def output_schema(users: UserTable, items: Sequence[ArmId], groups: Sequence[str
 
 
 def _exact_type(users: UserTable, column: str, types: Mapping[str, Any]) -> Any:
-    """Return the type of ids in the output: that of their kind, unless it cannot hold all ids."""
+    """Return the type of ids in the output: the type of their kind, unless it cannot hold all ids."""
     import pyarrow as pa  # noqa: PLC0415
 
     stored = users.stored_type(column)

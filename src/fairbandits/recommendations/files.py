@@ -1,4 +1,4 @@
-"""The output, and the folder beside it that holds finished blocks until the output is complete."""
+"""The output, and the folder next to it that holds finished blocks until the output is complete."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_output(out: Path) -> None:
 
 
 def write_tables(out: Path, schema: Any, tables: Iterable[Any]) -> None:
-    """Write tables to a Parquet file, one row group each; it is complete, or it is not there."""
+    """Write tables to a Parquet file, one row group each; the file either is complete or does not exist."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
     with atomic_file(out) as temporary, pq.ParquetWriter(temporary, schema) as writer:
@@ -35,7 +35,7 @@ def write_tables(out: Path, schema: Any, tables: Iterable[Any]) -> None:
 
 
 def unfinished_manifest(out: Path) -> dict[str, Any]:
-    """Return the manifest of a run that was interrupted; empty if there is none."""
+    """Return the manifest of an interrupted run, which is empty if there is none."""
     try:
         manifest: dict[str, Any] = json.loads((_folder_of(out) / _MANIFEST).read_bytes())
     except FileNotFoundError:
@@ -49,16 +49,17 @@ def unfinished_blocks(
 ) -> Iterator[Checkpoint]:
     """Yield the finished blocks of the same run, if it was interrupted before.
 
-    Raises ValueError while another run writes to the same output.
+    Raises ValueError if another run is writing to the same output.
 
     Parameters
     ----------
     out : Path
         The output.
     manifest : mapping
-        Everything that the blocks depend on, as JSON values. Blocks of a run with another manifest are removed.
+        Everything on which the blocks depend, as JSON values. Blocks of a run with another manifest are removed.
     restarted : callable
-        It is told the entries of the manifest that have changed, if there are blocks to remove.
+        A function that is called with the entries of the manifest that have changed, if there are blocks to
+        remove.
     """
     with _only_run(out):
         remove_abandoned(out)
@@ -79,7 +80,7 @@ def unfinished_blocks(
 
 @contextmanager
 def _only_run(out: Path) -> Iterator[None]:
-    """Raise ValueError if another run writes to an output; keep others away from it while the block runs."""
+    """Raise ValueError if another run is writing to an output; lock out other runs while the block runs."""
     with ExitStack() as held:
         try:
             held.enter_context(exclusive_file(out.with_name(f".{out.name}.lock")))

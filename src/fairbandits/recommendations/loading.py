@@ -19,12 +19,12 @@ from fairbandits.recommender import ID_COLUMNS, Recommender, has_items
 
 
 def load_recommender(policy: str | os.PathLike[str] | Recommender, items: Any) -> Recommender:
-    """Load a policy from a file of `Recommender.save`, `fairbandits fit` or `Policy.save`.
+    """Load a policy from a file written by `Recommender.save`, `fairbandits fit` or `Policy.save`.
 
     Parameters
     ----------
     policy : path or Recommender
-        The file, or what was loaded from it.
+        The file, or a recommender that was loaded from it.
     items : path, data frame or None
         The items on offer, instead of those in the file.
     """
@@ -42,7 +42,7 @@ def load_recommender(policy: str | os.PathLike[str] | Recommender, items: Any) -
 
 
 def _without_items(state: PolicyState, name: str) -> Recommender:
-    """Return the recommender of a policy that was saved alone, but with its encoder."""
+    """Return the recommender of a policy that was saved without items, but with its encoder."""
     policy = Policy.from_state(state, name)
     encoder = encoder_in(policy.metadata)
     if encoder is None:
@@ -53,7 +53,7 @@ def _without_items(state: PolicyState, name: str) -> Recommender:
 
 
 def _with_items(recommender: Recommender, items: Any) -> Recommender:
-    """Return the recommender with other items on offer; what it has learned of items stays."""
+    """Return the recommender with other items on offer; what it has learned about items is retained."""
     is_file = isinstance(items, str | os.PathLike)
     frame, item_id = _read_items(recommender, items) if is_file else (items, recommender.item_id)
     catalogue = ItemCatalogue(recommender.encoder)
@@ -66,7 +66,7 @@ def _with_items(recommender: Recommender, items: Any) -> Recommender:
 
 
 def _read_items(recommender: Recommender, items: str | os.PathLike[str]) -> tuple[Any, str]:
-    """Read a file of items; return the columns that a recommender needs, and the name of that with the ids."""
+    """Read a file of items; return the columns that a recommender needs, and the name of the id column."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     source = open_source(items)
@@ -87,8 +87,8 @@ def _read_items(recommender: Recommender, items: str | os.PathLike[str]) -> tupl
 
 
 def hash_policy(state: PolicyState) -> str:
-    """Return a hash of a policy: its parameters, and all that it has learned."""
-    # Which decisions are open makes no difference, and a new session is opened whenever a policy is loaded.
+    """Return a hash of a policy: its parameters and its entire learned state."""
+    # Pending decisions make no difference, and a new session is opened whenever a policy is loaded.
     header = {name: value for name, value in state.header.items() if name != "ledger"}
     return hashlib.sha256(f"{json.dumps(header, sort_keys=True)} {state.checksum()}".encode()).hexdigest()
 
@@ -102,10 +102,10 @@ def hash_items(catalogue: ItemCatalogue) -> str:
 
 
 def seed_of(state: PolicyState) -> int:
-    """Return the seed of a run, from the seed of the policy and from what it has learned.
+    """Return the seed of a run, derived from the seed and the learned state of the policy.
 
-    The same policy draws the same, and one that has learned since draws anew: a policy that explores would
-    otherwise try the same items on the same users every night.
+    The same policy makes the same draws, and a policy that has learned in the meantime makes new ones. Otherwise,
+    a policy that explores would try the same items on the same users every night.
     """
     seed = state.header["params"].get("random_state")
     drawn = json.dumps(state.header["rng"] if seed is None else seed, sort_keys=True)

@@ -22,28 +22,28 @@ from fairbandits.recommendations.summary import GroupScores, ScoreSums
 from fairbandits.recommendations.users import UserTable
 from fairbandits.recommender import Recommender
 
-# The name of the only step, in the progress bar and in the folder of unfinished blocks.
+# The name of the only step, in the progress bar and in the folder of finished blocks.
 _STEP = "recommend"
 
 
 @dataclass(frozen=True)
 class Recommendations:
-    """What a run has written.
+    """The result of a run.
 
     Attributes
     ----------
     out : Path
-        The file.
+        The file that was written.
     users, k : int
-        The number of users, and of items of each.
+        The number of users, and the number of items for each user.
     items, unlearned : int
-        The number of items on offer, and of those of which nothing has been learned.
+        The number of items on offer, and the number of items about which nothing has been learned.
     id_column : str or None
-        The column with the ids of users; None if they are the numbers of their rows, from 0.
+        The column with the ids of users; None if users are identified by their row numbers, counted from 0.
     mean_score : float or None
         The mean score of all recommended items; None without users.
     groups : tuple of GroupScores
-        The same by group.
+        The number of users and the mean score, by group.
     is_resumed : bool
         Whether an interrupted run had finished some of the blocks.
     """
@@ -77,36 +77,37 @@ def recommend(
     The file has a row for each user and position: `user`, `position` (from 1), `arm`, `score`, `probability` (of
     the whole slate; null where it has no closed form) and the groups. Users are read and written in blocks, so
     both tables may be larger than memory. The same policy, users and items give the same file, bit for bit,
-    however often the run was interrupted and wherever it ran; with a GPU, on devices of the same kind and with the
-    same `Device(memory=...)`. Nothing is learned, and the policy stays as it is.
+    however often the run was interrupted and wherever it ran. With a GPU, this holds for devices of the same kind
+    and with the same `Device(memory=...)`. The policy does not learn from the run and remains unchanged.
 
     Parameters
     ----------
     policy : path or Recommender
-        A file of `Recommender.save` or `fairbandits fit`; or one of `Policy.save`, which needs `items`. A
-        recommender must not learn meanwhile.
+        A recommender, which must not learn during the run, or a file written by `Recommender.save` or
+        `fairbandits fit`. A file written by `Policy.save` also works, but needs `items`.
     users : path, address or data frame
-        The users, in any format that logs can have.
+        The users, in any format that a log can have.
     out : path
-        The .parquet file. Finished blocks are kept in a hidden folder beside it until it is complete; the same run
-        resumes from them.
+        The .parquet file. Finished blocks are kept in a hidden folder next to it until it is complete; the same
+        run resumes from them.
     items : path, address or data frame, optional
-        The items on offer, instead of those that the file of the policy holds. What was learned of an item stays.
+        The items on offer, instead of those in the policy's file. What has been learned about an item is retained.
     k : int
-        The number of items of each user.
+        The number of items for each user.
     user_id : str, optional
-        The column with the ids of users; by default "user", "user_id" or "id" if there is exactly one of them,
-        otherwise the numbers of rows, from 0.
+        The column with the ids of users; by default "user", "user_id" or "id" if exactly one of these columns
+        exists, otherwise the row numbers, counted from 0.
     device : {"cpu", "auto"}, name of a device, or Device
-        Where scores are computed; see `Policy.choose_many`. "auto" is decided here, by scoring the first user, for
-        all workers of a cluster: every worker then needs the device. By default a run may use 80% of the memory
-        that is free when it starts, also when it resumes.
+        The device on which scores are computed; see `Policy.choose_many`. "auto" is resolved in this process, by
+        scoring the first user, for all workers of a cluster; if it selects a device, every worker needs that
+        device. By default, a run may use 80% of the memory that is free when it starts, even when it resumes.
     cluster : str or distributed.Client, optional
-        "local", or the address of a Dask scheduler; by default this process. Workers need no access to the files.
+        "local", or the address of a Dask scheduler; by default, scores are computed in this process. Workers need
+        no access to the files.
     progress : bool
-        Whether to show a progress bar, on a terminal or in a notebook: the finished blocks, and the time left.
+        Whether to show a progress bar, in a terminal or a notebook, with the finished blocks and the time left.
     notify : callable, optional
-        It is told, in a sentence, that a run resumes or starts again.
+        A function that is called with a sentence when a run resumes or starts again.
 
     Examples
     --------
@@ -168,9 +169,9 @@ def recommend(
 
 
 def _resolve(backend: Backend, manifest: Mapping[str, Any], before: Mapping[str, Any]) -> Device:
-    """Return a device with all that its user left open.
+    """Return a device in which all settings that the user left open are filled in.
 
-    Its memory is that of the interrupted run, given by its manifest, if this run resumes it.
+    If this run resumes an interrupted run, its memory is taken from the manifest of that run.
     """
     device = replace(backend.device, library=backend.library)
     if device.memory is not None:
@@ -181,15 +182,15 @@ def _resolve(backend: Backend, manifest: Mapping[str, Any], before: Mapping[str,
 
 
 def _describe(device: Device | None) -> dict[str, Any]:
-    """Return what the manifest of a run contains about its device."""
+    """Return the entries about the device in the manifest of a run."""
     if device is None:
         return {"device": "cpu", "memory": None}
-    # The memory decides how many users are scored at a time, and with that the last digits of scores.
+    # The memory determines how many users are scored at a time, and thereby the last digits of scores.
     return {"device": f"{device.library}, {device.dtype}", "memory": device.memory}
 
 
 def _fits(compute: BlockRecommender, table: UserTable) -> bool:
-    """Return whether the device has memory for what the policy has learned and for the first user."""
+    """Return whether the device has enough memory for the policy's learned state and for the first user."""
     return all(compute.fits_on_device(block) for block in islice(table.blocks([0]), 1))
 
 
@@ -201,7 +202,7 @@ def _compute(
     cluster: Cluster,
     progress: bool,
 ) -> None:
-    """Compute the rows of the blocks that are missing, and store each as soon as it is finished."""
+    """Compute the rows of the missing blocks, and store each block as soon as it is finished."""
     finished = map_stream(table.blocks(missing), compute, cluster if missing else None)
     done = table.n_blocks - len(missing)
     for index, rows in with_progress(finished, table.n_blocks, progress, _STEP, done):

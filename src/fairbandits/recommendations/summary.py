@@ -1,4 +1,4 @@
-"""What a run has recommended, by group."""
+"""A summary of the recommendations of a run, by group."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class GroupScores:
-    """The recommendations of the users of a group.
+    """The recommendations for the users of a group.
 
     Attributes
     ----------
     attribute : str
         The sensitive attribute.
     group : str, int, bool or None
-        Its value; None for the users whose group is unknown.
+        The value of the attribute; None for users whose group is unknown.
     users : int
         The number of users.
     mean_score : float
-        The mean score of their items.
+        The mean score of the items recommended to them.
     """
 
     attribute: str
@@ -31,14 +31,14 @@ class GroupScores:
 
 @dataclass
 class ScoreSums:
-    """Counts and sums of scores, overall and by group, to which the rows of blocks are added in their order.
+    """Counts and sums of scores, overall and by group, to which the rows of blocks are added in order.
 
     Attributes
     ----------
     attributes : sequence of str
         The columns of the groups.
     k : int
-        The number of rows of each user.
+        The number of rows per user.
     """
 
     attributes: Sequence[str]

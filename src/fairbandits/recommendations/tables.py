@@ -1,4 +1,4 @@
-"""Tables of users and items in files: which columns to read, and reading them."""
+"""Tables of users and items in files: selecting and reading the required columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairbandits.logs.validation import as_times
 
 
 def require_columns(source: LogSource, columns: Collection[str], what: str) -> None:
-    """Raise LogError unless a table has all of some columns."""
+    """Raise LogError unless a table has all of the given columns."""
     for column in columns:
         if column not in source.kinds:
             remedy = f"the columns are {', '.join(source.kinds)}"
@@ -26,7 +26,7 @@ def require_columns(source: LogSource, columns: Collection[str], what: str) -> N
 
 
 def kinds_to_read(source: LogSource, encoder: Any, labels: Collection[str]) -> dict[str, str]:
-    """Return the columns that an encoder needs, and those of labels, with the kind to read each as."""
+    """Return the columns that an encoder needs and the columns of labels, with the kind that each is read as."""
     if isinstance(encoder, TableEncoder):
         encoded_as = {each.name: each.kind for each, _ in encoder.used}
         require_columns(source, encoded_as, "feature that the policy was fitted with")
@@ -39,18 +39,18 @@ def kinds_to_read(source: LogSource, encoder: Any, labels: Collection[str]) -> d
 
 
 def read_tables(source: LogSource, kinds: Mapping[str, str], rows: int) -> Iterator[Any]:
-    """Read columns as Arrow tables of at most a number of rows."""
+    """Read columns as Arrow tables of at most `rows` rows."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     for fragment in source.fragments:
-        # Without any column a batch would not know how many rows it has.
+        # Without any columns, a batch would not know its number of rows.
         for location, batch in fragment.batches(kinds or dict(list(source.kinds.items())[:1]), rows):
             columns = zip(batch.schema.names, batch.columns, strict=True)
             yield pa.table({name: _plain(column, name, kinds.get(name), location) for name, column in columns})
 
 
 def _plain(column: Any, name: str, kind: str | None, location: Location) -> Any:
-    """Return a column with texts instead of their codes, and with the dates that texts stand for."""
+    """Return a column with texts instead of their codes, and with dates parsed from texts."""
     import pyarrow as pa  # noqa: PLC0415
 
     if kind == TIME and is_text(column.type):

@@ -13,11 +13,11 @@ from fairbandits.logs.fragments import LogSource, count_rows
 from fairbandits.logs.sources import open_source
 from fairbandits.recommendations.tables import kinds_to_read, read_tables, require_columns
 
-#: The number of users of a block. A constant, and not what memory or workers suggest: the random draws of a user
-#: depend on the block, and must not depend on where the work runs.
+#: The number of users in a block. It is a constant, regardless of memory or workers, because the random draws for
+#: a user depend on the block, and must not depend on where the work runs.
 BLOCK_USERS = 10_000
 
-# Names of the column of ids, unless it is named.
+# Possible names of the column of ids, unless the column is specified.
 _ID_COLUMNS = ("user", "user_id", "id")
 
 
@@ -30,7 +30,7 @@ class UserBlock:
     number : int
         The number of the block.
     first : int
-        The number of its first row in the table.
+        The number of the block's first row in the table.
     table : pyarrow.Table
         The columns that a recommender needs.
     """
@@ -47,11 +47,11 @@ class UserTable:
     Attributes
     ----------
     source : LogSource
-        Its files.
+        The files of the table.
     kinds : dict of str to str
-        The columns to read, and the kind to read each as.
+        The columns to read, and the kind that each is read as.
     id_column : str or None
-        The column of ids; None if users are known by the numbers of their rows, from 0.
+        The column of ids; None if users are identified by their row numbers, counted from 0.
     n_users : int
         The number of rows.
     """
@@ -72,12 +72,12 @@ class UserTable:
         require_columns(source, matched, "value to compare items with")
         kinds = kinds_to_read(source, encoder.users, [*ids, *groups, *matched])
         if id_column is not None and kinds[id_column] == TEXT:
-            kinds[id_column] = ID  # a dictionary of all ids would grow with the users
+            kinds[id_column] = ID  # a dictionary of all ids would grow with the number of users
         return cls(source, kinds, id_column, count_rows(source.fragments))
 
     @property
     def name(self) -> str:
-        """The name of the table, for messages."""
+        """The name of the table, for use in messages."""
         return self.source.name
 
     @property
@@ -86,17 +86,17 @@ class UserTable:
         return -(-self.n_users // BLOCK_USERS)
 
     def stored_type(self, column: str) -> Any:
-        """Return the Arrow type of a column in the first rows; None without rows."""
+        """Return the Arrow type of a column in the first rows, or None if there are no rows."""
         first = next(read_tables(self.source, {column: self.kinds[column]}, 1), None)
         return None if first is None else first.schema.field(column).type
 
     def fingerprint(self) -> str:
-        """Return a hash of the users, and their number, which the values of no columns would not show."""
+        """Return a hash of the users, with their number, which the hash would not reflect without columns."""
         digest = hash_rows(self.source.fragments, self.kinds, is_copy=self.source.spool is not None)
         return f"{digest}-{self.n_users}"
 
     def blocks(self, numbers: Collection[int]) -> Iterator[UserBlock]:
-        """Read some blocks, in their order."""
+        """Read some blocks in order."""
         tables = read_tables(self.source, self.kinds, BLOCK_USERS)
         wanted = {*numbers}
         for number, table in enumerate(_in_blocks(tables, BLOCK_USERS)):
@@ -128,5 +128,5 @@ def _in_blocks(tables: Iterable[Any], size: int) -> Iterator[Any]:
 def _joined(tables: list[Any]) -> Any:
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
-    # Files of one table may store integers of different widths, or a column without any value.
+    # Files of one table may store integers of different widths, or a column without any values.
     return pa.concat_tables(tables, promote_options="permissive").combine_chunks()

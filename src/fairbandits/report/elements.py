@@ -1,4 +1,4 @@
-"""HTML elements shared by the pages of reports."""
+"""HTML elements shared by the report pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def with_small_print(text: str, *notes: str) -> str:
 
 
 def figures(drawings: Iterable[str]) -> str:
-    """Return drawings side by side."""
+    """Arrange drawings side by side."""
     return f'<div class="figures drawn">{"".join(drawings)}</div>'
 
 
@@ -46,6 +46,6 @@ def definitions(values: Mapping[str, str]) -> str:
 
 
 def scrollable(table: str, title: str | None = None) -> str:
-    """Return a table that scrolls horizontally on narrow screens; a title makes it a landmark."""
+    """Make a table scroll horizontally on narrow screens; a title makes it a landmark."""
     landmark = "" if title is None else f' role="region" aria-label="{escape(title)}"'
     return f'<div class="scroll"{landmark} tabindex="0">{table}</div>'

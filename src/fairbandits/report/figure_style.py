@@ -16,17 +16,17 @@ from fairbandits.views.plot_style import require_matplotlib
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTH = 3.5  # inches: one column of a paper
-#: The width of a figure that a page shows beside another; pages scale it up, so that labels are as large as text.
+WIDTH = 3.5  # in inches: one column of a paper
+#: The width of a figure shown next to another on a page; pages scale it up, so that labels are as large as text.
 PAGE_WIDTH = 3.3
-# The colours of text on light and dark screens; as_svg replaces matplotlib's black by a CSS variable.
+# The colours of text on light and dark screens; as_svg replaces matplotlib's black with a CSS variable.
 _BLACK, _INK, _DARK_INK = "#000000", "#1c1e21", "#e7e9ec"
-# overflow:visible, because the reader's font may be wider than the one measured here.
+# overflow:visible is needed because the reader's font may be wider than the one measured here.
 _SVG_STYLE = (
     f":root{{--ink:{_INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:{_DARK_INK}}}}}"
     "svg{overflow:visible}text{fill:var(--ink)}"
 )
-# Longer names of figures are shortened in the names of files.
+# Longer figure names are shortened in file names.
 _MAX_NAME = 66
 # Characters that XML forbids; names in a log may contain them.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -48,7 +48,7 @@ _STYLE: Any = {  # the type of the keys differs between versions of matplotlib
 
 
 def save_figure(figure: Figure, folder: Path, name: str) -> Path:
-    """Write a figure as PNG and PDF, without time stamps, and return the path of the PNG."""
+    """Write a figure as PNG and PDF files, without timestamps, and return the path of the PNG file."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{_file_name(name)}.png"
     figure.savefig(path, dpi=200, metadata={"Software": None})
@@ -57,7 +57,7 @@ def save_figure(figure: Figure, folder: Path, name: str) -> Path:
 
 
 def _file_name(name: str) -> str:
-    """Return a name for a file; one that differs from the name of the figure ends with a hash of it."""
+    """Return a file name for a figure; if it differs from the figure's name, it ends with a hash of that name."""
     safe = re.sub(r"[^A-Za-z0-9_.-]+", "_", name)[:_MAX_NAME]
     return safe if safe == name else f"{safe}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
@@ -65,15 +65,15 @@ def _file_name(name: str) -> str:
 def as_svg(figure: Figure) -> str:
     """Return a figure as SVG that adapts to dark screens.
 
-    Text stays text, in the reader's font. The result is deterministic: it has no time stamp and no random ids.
+    Text remains text, in the reader's font. The result is deterministic: it has no timestamp and no random ids.
     """
     from matplotlib import rc_context  # noqa: PLC0415 - an extra
 
     file = io.BytesIO()
     options: Any = {"svg.fonttype": "none", "svg.hashsalt": "fairbandits", "font.family": "sans-serif"}
-    options["text.parse_math"] = False  # some text is only laid out now
+    options["text.parse_math"] = False  # some text is laid out only now
     with rc_context(options), warnings.catch_warnings():
-        # The reader's fonts will draw the text, so missing glyphs here do not matter.
+        # The text will be drawn in the reader's fonts, so glyphs that are missing here do not matter.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", file.getvalue().decode())
@@ -92,7 +92,7 @@ def style_context() -> Any:
 
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure; the size is in inches."""
-    # The classes instead of pyplot: no window, and no state shared between figures.
+    # The classes are used instead of pyplot, to avoid opening windows and sharing state between figures.
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -114,10 +114,10 @@ def add_header(figure: Figure, data_source: str, remark: str) -> None:
 
 
 def add_legend(figure: Figure, lines: Mapping[str, Any], fits: bool = False) -> None:
-    """Add a legend below a figure; with `fits`, in as many columns as there is room for, and a higher figure."""
+    """Add a legend below a figure; with `fits`, use as many columns as fit, and make the figure taller."""
     columns = 2 if len(lines) in (2, 4, 6) else min(3, len(lines))
     if fits:
-        # In inches, with some room for readers whose font is wider.
+        # Lengths in inches, with some extra space for readers whose font is wider.
         entry = 0.45 + 0.066 * max(map(len, lines), default=0)
         columns = max(1, min(columns, int(figure.get_figwidth() / entry)))
         figure.set_figheight(figure.get_figheight() + 0.16 * (-(-len(lines) // columns) - 1))

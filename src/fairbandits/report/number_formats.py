@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-# Bounds at zero come from quantile functions as the smallest positive numbers.
+# Quantile functions return bounds at zero as the smallest positive numbers.
 _UNDERFLOW = 1e-300
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float | None]:
-    """Compute mean and standard deviation over seeds; a single seed has no standard deviation.
+    """Compute the mean and the standard deviation over seeds; a single seed has no standard deviation.
 
     Both are rounded to twelve digits, so that files do not depend on the order of summation.
 
@@ -37,7 +37,7 @@ def plus_minus(mean: float, sd: float | None) -> str:
 
 
 def nan_to_none(value: float) -> float | None:
-    """Replace NaN, the mean of no values, by None, because JSON has no NaN.
+    """Replace NaN, the mean of no values, with None, because JSON has no NaN.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def nan_to_none(value: float) -> float | None:
 
 
 def json_number(value: float) -> float | None:
-    """Return a number as JSON has it: one that is not finite as None, one that underflowed as 0.
+    """Convert a number for JSON: a non-finite number becomes None, and an underflowed number becomes 0.
 
     Examples
     --------

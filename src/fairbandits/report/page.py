@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: styles and figures are inside the file."""
+"""Self-contained HTML pages, with styles and figures embedded in the file."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ h3 { font-size: 1rem; margin: 1.8rem 0 .3rem; }
 
 
 def render_page(title: str, data_source: str, body: str) -> str:
-    """Return a page; its first line names the data."""
+    """Return a page whose first line names the data."""
     kind = "data stand-in" if "STAND-IN" in data_source else "data"
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -94,7 +94,7 @@ def render_page(title: str, data_source: str, body: str) -> str:
 
 
 def html_table(columns: Iterable[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
-    """Return a table; the titles of columns and rows are escaped, the cells are HTML already.
+    """Return a table; the titles of columns and rows are escaped, but the cells must already be HTML.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-# Last words of labels after which "users" would not be read as a noun phrase: they say nothing, or name people.
+# Last words of labels that do not form a noun phrase with "users": they are uninformative, or already name people.
 _NOT_ADJECTIVES = frozenset(
     [
         *("other", "others", "unknown", "none", "yes", "no", "true", "false"),
@@ -14,12 +14,12 @@ _NOT_ADJECTIVES = frozenset(
         *("elders", "pensioners", "people", "persons", "users", "students", "members", "citizens", "immigrants"),
     ]
 )
-# From this confidence on, an interval that excludes zero makes chance unlikely.
+# At this confidence level or above, an interval that excludes zero makes chance an unlikely explanation.
 _CONVINCING = 0.9
 
 
 def makes_chance_unlikely(confidence: float) -> bool:
-    """Return whether an interval of this confidence that excludes zero makes chance unlikely."""
+    """Return whether an interval at this confidence level that excludes zero makes chance unlikely."""
     return confidence >= _CONVINCING
 
 
@@ -28,7 +28,7 @@ def describe_users(
 ) -> list[str]:
     """Return a noun phrase for the users of each group, given the labels of its attributes.
 
-    Labels that can stand before "users" do so; otherwise all phrases name the attributes.
+    If all labels can stand before "users", they do; otherwise all phrases name the attributes.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def describe_users(
     *groups : sequences
         The labels of each group.
     among : sequence of sequences, optional
-        The labels of all groups of the comparison, so that all its sentences have phrases of the same form.
+        The labels of all groups of the comparison, so that all sentences about it use phrases of the same form.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def describe_users(
 
 
 def capitalise(sentence: str) -> str:
-    """Return a sentence with its first letter in upper case and the rest unchanged."""
+    """Return a sentence with its first letter capitalised and the rest unchanged."""
     return sentence[:1].upper() + sentence[1:]
 
 
@@ -67,6 +67,6 @@ def _is_adjective(label: Any) -> bool:
 
 
 def _condition(attribute: str, label: Any) -> str:
-    """Return the label of an attribute, in quotes if spaces around it would be overlooked."""
+    """Return the label of an attribute, quoted if surrounding spaces would otherwise be overlooked."""
     text = str(label)
     return f"{attribute} = {text if text == text.strip() else repr(text)}"

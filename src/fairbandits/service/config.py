@@ -73,9 +73,10 @@ class StoreConfig(ConfigPart):
     url : str
         `sqlite:///FILE`, or `postgresql://USER:PASSWORD@HOST/DATABASE`.
     snapshot_every : int
-        The number of log entries between two snapshots of the state. Snapshots make the next start faster.
+        The number of log entries between two snapshots of the state. Snapshots speed up the next start.
     timeout_seconds : float
-        Seconds within which the database must answer. After that, requests are refused with 503 until it does.
+        The number of seconds within which the database must answer. If it does not, requests are refused with 503
+        until it answers again.
     """
 
     url: Annotated[str, Field(pattern="^(sqlite:///.|postgresql(\\+psycopg)?://)")] = "sqlite:///fairbandits.db"
@@ -93,8 +94,8 @@ class ServerConfig(ConfigPart):
     port : int
         The port; 0 for any free one.
     socket : path, optional
-        A Unix socket to listen on, instead of an address and a port. Only the user who runs the service can
-        connect.
+        A Unix socket to listen on, instead of an address and a port. Only the user account that runs the service
+        can connect.
     proxies : tuple of str
         Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted. If there
         are any, requests are refused until the first key is created.
@@ -114,7 +115,7 @@ class ServerConfig(ConfigPart):
 
 
 class RetentionConfig(ConfigPart):
-    """How long content is kept.
+    """The retention period of content.
 
     Attributes
     ----------
@@ -149,28 +150,29 @@ class Limits(ConfigPart):
     Attributes
     ----------
     body : int
-        Bytes of a request body.
+        The largest request body, in bytes.
     batch : int
-        Decisions, rewards or arms in one request.
+        The number of decisions, rewards or arms in one request.
     arms : int
-        Arms in the catalogue.
+        The number of arms in the catalogue.
     slate : int
-        Arms in one slate: the largest k.
+        The number of arms in one slate, that is, the largest k.
     cost : int
-        Cost of one request, and total cost of all waiting decisions and rewards of one key. The unit is the cost
-        of scoring one arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), where
-        k = 1 if there is no slate, and a reward costs 1000 + 8 x columns per arm.
+        The cost of one request, and the total cost of all waiting decisions and rewards of one key. The unit is
+        the cost of scoring one arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a
+        context), where k = 1 if there is no slate, and a reward costs 1000 + 8 x columns per arm.
     rate, burst : float
-        Requests per second with one key, and the size of a burst of requests after a pause. Every KiB of a body
-        counts as another request, as do every 10,000 units of cost and every 100 arms in a list of arms.
+        The number of requests per second with one key, and the size of a burst of requests after a pause. Every
+        KiB of a body counts as another request, as do every 10,000 units of cost and every 100 arms in a list of
+        arms.
     guest_rate, guest_burst : float
-        The same for one address that sends requests without a valid key.
+        The same limits for one address that sends requests without a valid key.
     head_seconds, request_seconds : float
-        Seconds within which the head of a request, and the whole request, must arrive.
+        The number of seconds within which the head of a request, and the whole request, must arrive.
     connections : int
-        Simultaneous connections.
+        The number of simultaneous connections.
     address_connections : int
-        Simultaneous connections from one address.
+        The number of simultaneous connections from one address.
     """
 
     body: Annotated[int, Field(ge=1024, le=1 << 30)] = 1 << 20
@@ -217,14 +219,14 @@ class Config(ConfigPart):
         Further arms, with the keys `arm`, `features` and `matches`. The configured arms are added when the log is
         empty; later, arms are added and retired through the API.
     recommender : path, optional
-        A file that `fairbandits fit` or `Recommender.save` wrote, instead of a policy, features, attributes, arms
-        and a reward range: the service starts with what the saved recommender has learned.
+        A file written by `fairbandits fit` or `Recommender.save`, which replaces the policy, features, attributes,
+        arms and reward range: the service starts from the learned state of the saved recommender.
     reward, retention, users, store, server, limits
         See `RewardConfig`, `RetentionConfig`, `UsersConfig`, `StoreConfig`, `ServerConfig` and `Limits`.
     """
 
     title: Name = "Recommendations"
-    # Not model=auto, the policy's default: responses would take several times as long.
+    # `model=auto`, the policy's default, is not used: responses would take several times as long.
     policy: str = "EvenLinUCB(tolerance=0.05, model=disjoint)"
     tolerance: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.05
     min_group: Annotated[int, Field(ge=1)] = 20
@@ -279,7 +281,7 @@ class Config(ConfigPart):
 
     @property
     def start(self) -> StartState | None:
-        """The recommender that the service starts with; None if the configuration describes one itself."""
+        """The saved recommender that the service starts with; None if the configuration itself describes one."""
         if self.recommender is not None and self._start is None:
             raise ValueError(f"{self.recommender}: no such file; `fairbandits fit` writes one")
         return self._start
@@ -328,7 +330,7 @@ class Config(ConfigPart):
         )
 
     def make_policy(self) -> Policy:
-        """Create the policy, which has learned nothing yet."""
+        """Create the policy, untrained."""
         known = {"reward_range": (self.reward.low, self.reward.high), "columns": self.columns}
         policy = make_policy(self.policy, None, known)
         if tuple(policy.get_params()["reward_range"]) != known["reward_range"]:
@@ -381,7 +383,7 @@ def load_config(path: str | Path) -> Config:
 
 
 def as_config(plain: Mapping[str, Any], name: str = "config", folder: Path = Path()) -> Config:
-    """Validate a configuration given as plain values; the error lists everything that is wrong."""
+    """Validate a configuration given as plain values; the error lists all problems."""
     try:
         config = Config.model_validate(plain)
         if config.catalogue is not None:
@@ -390,7 +392,7 @@ def as_config(plain: Mapping[str, Any], name: str = "config", folder: Path = Pat
         if config.recommender is not None:
             file = folder / config.recommender
             config = config.model_copy(update={"recommender": file})
-            # Without the file, the copy in the store is used, if there is one.
+            # If the file is missing, the copy in the store is used, provided that there is one.
             if file.is_file():
                 config = config.starting_from(StartState.read(file))
     except ValidationError as error:
@@ -402,7 +404,7 @@ def as_config(plain: Mapping[str, Any], name: str = "config", folder: Path = Pat
 
 
 def _messages(error: ValidationError) -> list[str]:
-    """Return one message for each error, with its place in the configuration."""
+    """Return one message for each error, with its location in the configuration."""
     messages = []
     for each in error.errors(include_url=False, include_context=False, include_input=False):
         place = ".".join(str(part) for part in each["loc"])

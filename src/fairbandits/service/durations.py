@@ -1,4 +1,4 @@
-"""Durations that people write, such as `90d` or `180 days`."""
+"""Durations as people write them, such as `90d` or `180 days`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _DURATION = re.compile(r"(\d{1,6}(?:\.\d{1,6})?) ?(?:([smhdw])|(second|minute|ho
 
 
 def parse_duration(text: str, name: str) -> float:
-    """Return the seconds of a duration; raise ValueError, with the name of the setting, if it is none.
+    """Return a duration in seconds; raise ValueError, with the name of the setting, if the text is not a duration.
 
     Examples
     --------

@@ -27,14 +27,14 @@ from fairbandits.service.tracebacks import traceback_without_message
 
 _log = logging.getLogger(__name__)
 
-# Seconds between two reads of the log by a worker that has nothing to write.
+# The number of seconds between two reads of the log by a worker that has nothing to write.
 _POLL_SECONDS = 0.1
-# Seconds for which a checksum of the state is reused.
+# The number of seconds for which a checksum of the state is reused.
 _CHECKSUM_SECONDS = 1.0
-# Seconds in which the database must answer a statement that saves a snapshot.
+# The number of seconds within which the database must answer a statement that saves a snapshot.
 _SNAPSHOT_TIMEOUT = 60.0
-# Seconds for which a server that stops waits for its last snapshot. With those for open responses, they are fewer
-# than a server may take to stop.
+# The number of seconds for which a stopping server waits for its last snapshot. Together with the seconds for open
+# responses, this is less than the time that a server may take to stop.
 _LAST_SNAPSHOT_SECONDS = 2.5
 
 
@@ -61,7 +61,7 @@ class Engine:
         self.store = Store(config.store.url, config.store.timeout_seconds)
         self.follower = new_follower(config)
         self.writer = Writer(self.store, self.follower, Decider(self.follower).prepare)
-        # Snapshots take their time, during which requests are written.
+        # Saving a snapshot takes time, during which requests are written.
         self._snapshot_store = Store(config.store.url, _SNAPSHOT_TIMEOUT)
         self._snapshot_thread = StoreThread(self._snapshot_store, "snapshots")
         self._is_opened = False
@@ -97,7 +97,7 @@ class Engine:
     def open(self) -> None:
         """Open the log and apply all of it; raise ValueError if that is not possible.
 
-        `start` does it as well, but within a web server, which reports errors with a traceback.
+        `start` also does this, but within a web server, which reports errors with a traceback.
         """
         try:
             self._open()
@@ -110,14 +110,14 @@ class Engine:
         with closing(Store(self.config.store.url)) as store:
             is_continued = self._read_log(store)
         if is_continued:
-            # Only the first worker of a new log goes on with the random numbers of a saved recommender: no two
-            # may draw the same.
+            # Only the first worker of a new log continues the random numbers of a saved recommender, because no
+            # two workers may draw the same numbers.
             self.recommender.policy.set_params(random_state=None)
         self.recommender.catalogue.check()
         warm_up(self.recommender.config)
 
     def _start_following(self, store: Store) -> None:
-        """Apply the whole log, with the policy that it names, if it names one."""
+        """Apply the whole log, with the policy that the log names, if it names one."""
         change = store.read_change()
         served = change.served_config(self.config)
         if served.policy != self.config.policy:
@@ -130,7 +130,7 @@ class Engine:
         self.follower.start(store)
 
     def _read_log(self, store: Store) -> bool:
-        """Apply the whole log; return whether it goes on from a saved recommender that another worker has read."""
+        """Apply the whole log; return whether it continues a saved recommender that another worker has read."""
         store.open(self.config.log_schema())
         start = self.config.start
         is_continued = start is not None and not store.save_start(start.content)
@@ -155,7 +155,7 @@ class Engine:
         self.writer.close()
         if self._writing is not None:
             await self._writing
-        if self.writer.is_ready:  # or else nobody waits for the store
+        if self.writer.is_ready:  # otherwise, do not wait for the store
             await self._save_last_snapshot()
         if self._snapshotting is not None:
             self._snapshotting.cancel()
@@ -163,7 +163,7 @@ class Engine:
         await self._lifecycle.wait()
 
     async def _save_last_snapshot(self) -> None:
-        """Save a snapshot, unless the newest one has everything or there is no time: the log has it as well."""
+        """Save a snapshot, unless the newest is up to date or time is short; the log has everything anyway."""
         try:
             async with asyncio.timeout(_LAST_SNAPSHOT_SECONDS), self._snapshot_lock:
                 if self.follower.seq > self.follower.snapshot_seq:
@@ -192,7 +192,7 @@ class Engine:
 
     async def _save_snapshot_if_due(self) -> None:
         with suppress(StoreDownError):  # logged by the writer; the next entry brings another attempt
-            # Another worker may have saved one.
+            # Another worker may have saved a snapshot.
             store, call = self._snapshot_store, self._snapshot_thread.call
             saved = await call(store.last_snapshot_seq)
             if saved > self.follower.snapshot_seq:
@@ -211,7 +211,7 @@ class Engine:
             self.follower.note_snapshot(seq, applied)
 
     async def checksum(self) -> tuple[int, str]:
-        """Return a checksum of the state, at most a second old, and the entry that it belongs to."""
+        """Return a checksum of the state, at most a second old, and the entry to which it belongs."""
         async with self._checksum_lock:
             computed_at, seq, change_seq, checksum = self._checksum
             reached = self.follower.seq, self.follower.change_seq

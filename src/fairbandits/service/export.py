@@ -1,4 +1,4 @@
-"""Export of a service: its log as a file that `audit`, `evaluate` and `fit` read, or its recommender."""
+"""Export from a service: its log, as a file that `audit`, `evaluate` and `fit` can read, or its recommender."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from fairbandits.service.state.recommender import ServedRecommender
 from fairbandits.storage import remove_abandoned
 
 _ROWS = 5000
-# Prefixes of the columns of user features, and of attributes whose name another column has.
+# Prefixes of the columns of user features, and of attributes whose name is already taken by another column.
 _USER, _GROUP = "user_", "group_"
 _PROPENSITY, _SLATE_PROBABILITY = "propensity", "chance_of_slate"
 _FIXED = (
@@ -40,7 +40,7 @@ _FIXED = (
     *(_PROPENSITY, _SLATE_PROBABILITY),
 )
 
-# Decisions whose content was not deleted.
+# Selects decisions whose content was not deleted.
 _HELD = (events.c.kind == Decided.KIND) & events.c.body.is_not(None)
 
 Row = tuple[Decided, int, float]
@@ -49,11 +49,11 @@ Row = tuple[Decided, int, float]
 def export(config: Config, path: str | os.PathLike[str]) -> int:
     """Write the decisions of a service with their rewards to a .parquet or .csv file.
 
-    There is one row for each decision, and for a slate one for each arm, numbered by `place` from 1, with the
-    reward of the arm. `user` is the pseudonym of the user, empty if the request named none; `key_id` is the id of
-    the API key that asked for the decision, empty if there was none; `policy` is the id of the policy that
-    decided. The probability of a slate is that of all its arms together. If the log has slates, or decisions
-    without a probability, the column is called `chance_of_slate`, so that it is not taken for a propensity.
+    There is one row for each decision or, for a slate, one row for each arm, numbered from 1 by `place`, with the
+    reward of the arm. `user` is the pseudonym of the user, empty if the request named none. `key_id` is the id of
+    the API key that requested the decision, empty if there was none. `policy` is the id of the policy that made
+    the decision. The probability of a slate is that of all its arms together. If the log has slates, or decisions
+    without a probability, the column is called `chance_of_slate`, so that it is not mistaken for a propensity.
     Decisions whose content was deleted are left out.
 
     Returns
@@ -64,7 +64,7 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
     check_log_path(path)
     remove_abandoned(Path(path))
     with open_store(config, must_exist=True) as store, store.connection() as connection:
-        # A running service goes on writing; later entries are left out.
+        # A running service continues to write; later entries are left out.
         last = last_seq(connection)
         while True:
             pruned = PrunedContent.read(connection)
@@ -73,13 +73,13 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
             probability = _PROPENSITY if _has_propensities(connection, last) else _SLATE_PROBABILITY
             chunks = (_columns(config, rows, probability) for rows in _chunks(connection, last))
             n_rows = write_log(path, chunks, _roles(config, probability), _describe(pruned))
-            # The note begins the file, and must count all decisions that were left out.
+            # The note comes first in the file, and must count all decisions that were left out.
             if PrunedContent.read(connection) == pruned:
                 return n_rows
 
 
 def pruned_note(config: Config) -> str | None:
-    """Return a sentence about the decisions that an export cannot contain any more, None if there are none."""
+    """Return a sentence about the decisions that an export can no longer contain, or None if there are none."""
     with open_store(config, must_exist=True) as store:
         return _describe(store.read_pruned())
 
@@ -92,7 +92,7 @@ def _describe(pruned: PrunedContent) -> str | None:
 
 
 def export_recommender(config: Config, path: str | os.PathLike[str]) -> Recommender:
-    """Write the recommender of a service, with all that it has learned, to a file for `Recommender.load`."""
+    """Write the recommender of a service, with its learned state, to a file for `Recommender.load`."""
     with open_store(config, must_exist=True) as store:
         policy_config = store.read_change().served_config(config)
         follower = Follower(lambda: {"recommender": ServedRecommender(policy_config)}, config.store.snapshot_every)
@@ -121,16 +121,16 @@ def _roles(config: Config, probability: str) -> Roles:
 
 
 def _user_columns(config: Config) -> tuple[str, ...]:
-    """Return the name of the column of each feature."""
+    """Return the column name of each feature."""
     if config.start is None:
         return tuple(f"{_USER}{name}" for name in config.features)
-    # The names by which a saved recommender knows them, so that it can be evaluated and fitted again.
+    # A saved recommender keeps its own names for the features, so that it can be evaluated and fitted again.
     taken = {*_FIXED, *config.inputs.attributes}
     return tuple(f"{_USER}{name}" if name in taken else name for name in config.inputs.features)
 
 
 def _group_columns(config: Config) -> dict[str, str]:
-    """Return the name of the column of each attribute."""
+    """Return the column name of each attribute."""
     taken = {*_FIXED, *_user_columns(config)}
     return {name: f"{_GROUP}{name}" if name in taken else name for name in config.inputs.attributes}
 
@@ -153,10 +153,11 @@ def _chunks(connection: Connection, last: int) -> Iterator[list[Row]]:
         query = query.where(events.c.seq > seq, events.c.seq <= last).order_by(events.c.seq).limit(_ROWS)
         found = connection.execute(query).all()
         if not found:
-            if not seq:  # all content was deleted a moment ago, and a file has columns nevertheless
+            if not seq:  # even if all content has just been deleted, a file must have columns
                 yield []
             return
-        # Content may be deleted between two statements: that of a decision, then or at once that of its reward.
+        # Content may be deleted between two statements: first that of a decision, and at the same time or later
+        # that of its reward.
         by_key = find(connection, [row.key for row in found])
         decisions = [decided for row in found if (decided := by_key[row.key]) is not None]
         rewards = find(connection, [reward_key(decided.id) for decided in decisions])
@@ -196,7 +197,7 @@ def _columns(config: Config, rows: list[Row], probability: str) -> dict[str, Any
 
 
 def _group_column(groups: list[Any], name: str, inputs: ServiceInputs) -> Any:
-    """Return the groups of an attribute: a column of a file holds either integers or text."""
+    """Return the groups of an attribute as a column, which holds either integers or text."""
     if name in inputs.integer_attributes:
         known = sorted({group for group in groups if group is not None}) or [0]
         return Categorical(
@@ -208,7 +209,7 @@ def _group_column(groups: list[Any], name: str, inputs: ServiceInputs) -> Any:
 
 def _feature_column(values: list[Any], name: str, feature: Feature) -> Any:
     encoder = feature.encoder(name)
-    # Defaults of the configuration are values; what a saved recommender fills in is none.
+    # Defaults of the configuration count as values, but values that a saved recommender fills in do not.
     default = None if isinstance(feature, SavedFeature) else feature.default
     filled = [default if value is None else value for value in values]
     if isinstance(encoder, CategoryEncoder):
@@ -226,7 +227,7 @@ def _as_times(seconds: NDArray[np.float64]) -> NDArray[np.datetime64]:
 
 
 def _categorical(values: list[Any], labels: tuple[str, ...] = ()) -> Categorical:
-    """Encode labels. The configured ones come first, so that a column without values is categorical too."""
+    """Encode labels; configured labels come first, so that even a column without values is categorical."""
     known = [*dict.fromkeys([*labels, *(value for value in values if value is not None)])] or [""]
     code = {label: number for number, label in enumerate(known)}
     return Categorical(np.array([-1 if value is None else code[value] for value in values], np.int32), known)

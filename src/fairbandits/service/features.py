@@ -1,4 +1,4 @@
-"""Features of users and of arms, as the configuration declares them or a saved recommender encodes them."""
+"""Features of users and arms, as declared by the configuration or encoded by a saved recommender."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fairbandits.contexts.column_encoders import ColumnEncoder
 from fairbandits.service.names import MAX_TEXT, Name, label_type
 
 _LARGEST = 1e50
-# Categories that a description lists.
+# The maximum number of categories that a description lists.
 _MAX_LISTED = 20
 
 
@@ -46,7 +46,7 @@ class NumericFeature(ConfigPart):
     Attributes
     ----------
     low, high : float
-        The range of values; others are refused.
+        The range of values; other values are refused.
     default : float, optional
         The value of users or arms that leave the feature out. Without a default it is required.
     """
@@ -129,7 +129,7 @@ class CategoricalFeature(ConfigPart):
 
 @dataclass(frozen=True)
 class SavedFeature:
-    """A feature of a saved recommender, which takes what its encoder takes.
+    """A feature of a saved recommender, which accepts all values that its encoder accepts.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class SavedFeature:
 
     @property
     def default(self) -> Any:
-        """What stands for a missing value; None if nothing does."""
+        """The value that stands for a missing value; None if there is none."""
         return self.column.fill
 
     @property
@@ -211,7 +211,7 @@ def check_unique(what: str, names: Iterable[str]) -> None:
 
 
 def feature_values_type(name: str, features: Features) -> Any:
-    """Return the type of a field that holds a value for every feature; pydantic validates and documents with it.
+    """Return the type of a field that holds a value for every feature, which pydantic validates and documents.
 
     The field is optional if every feature is.
     """

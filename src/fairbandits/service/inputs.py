@@ -1,4 +1,4 @@
-"""What a service takes: features and groups of users, features and matches of arms, and rewards."""
+"""The inputs of a service: features and groups of users, and features and matches of arms."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from fairbandits.service.names import Name
 
 @dataclass(frozen=True, eq=False)
 class ServiceInputs:
-    """What a service takes, and how it becomes contexts.
+    """The inputs of a service, and their encoding as contexts.
 
     Attributes
     ----------
     features, arm_features : mapping of str to Feature
         The features of users and of arms.
     attributes : mapping of str to tuple of str or None
-        The sensitive attributes, each with its groups; None for groups of any name.
+        The sensitive attributes, each with its groups; None for groups with any name.
     matches : mapping of str to str
-        What arms can match users by, and the column of items that holds it.
+        The attributes or features by which arms can match users, each with the column of items that holds its
+        values.
     encoder : ContextEncoder
-        How users and arms become contexts.
+        The encoder that turns users and arms into contexts.
     integer_attributes : frozenset of str
-        The attributes whose groups are integers and not text.
+        The attributes whose groups are integers rather than text.
     known_groups : mapping of str to tuple
-        The groups that a saved recommender has learned of, by attribute.
+        The groups that a saved recommender has learned about, by attribute.
     """
 
     features: Features
@@ -43,7 +44,7 @@ class ServiceInputs:
 
     @cached_property
     def arm_type(self) -> Any:
-        """The type of an arm: its id, its features, its matches."""
+        """The type of an arm: its id, its features and its matches."""
         matches = strict_dict("ArmMatches", dict.fromkeys(self.matches, NotRequired[Name | None]))
         fields = {
             "arm": Name,
@@ -60,7 +61,7 @@ def configured_inputs(
     matches: tuple[str, ...],
 ) -> ServiceInputs:
     """Return the inputs that a configuration declares."""
-    # As in a file of arms.
+    # The names of the columns are those in a file of arms.
     columns = {name: f"match:{name}" for name in matches}
     users, items = (
         TableEncoder(tuple(feature.encoder(name) for name, feature in each.items()))
@@ -80,7 +81,7 @@ def saved_inputs(recommender: Recommender) -> ServiceInputs:
     for column, _ in encoder.matches.values():
         if column not in recommender.group_columns:
             users.setdefault(column, SavedFeature(CategoryEncoder(column, ())))
-    # An arm matches by a feature of its own, or by a value that is given apart.
+    # An arm matches either by one of its features, or by a value that is given separately.
     columns = {name: column for name, (_, column) in encoder.matches.items() if column not in items}
     attributes: dict[str, None] = dict.fromkeys(recommender.group_columns)
     groups = {name: _known_groups(recommender, name) for name in attributes}
@@ -91,5 +92,5 @@ def saved_inputs(recommender: Recommender) -> ServiceInputs:
 
 
 def _known_groups(recommender: Recommender, attribute: str) -> tuple[Any, ...]:
-    """Return the groups that a recommender has learned of."""
+    """Return the groups that a recommender has learned about."""
     return tuple(summary.group for summary in recommender.groups.summaries() if summary.attribute == attribute)

@@ -1,4 +1,4 @@
-"""Log lines: their format, with time and level, and a limit for each source."""
+"""Log lines: their format, with time and level, and a rate limit for each source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Literal
 from fairbandits.service.auth.rate_limit import RateLimiter
 from fairbandits.service.tracebacks import traceback_without_message
 
-# Lines per second of one source, and at once after a pause.
+# The number of lines per second from one source, and the number allowed at once after a pause.
 _RATE, _BURST = 0.2, 20
 _MAX_SOURCES = 1000
 
@@ -27,14 +27,14 @@ def configure_log_lines(log_format: Literal["text", "json"]) -> None:
 
 
 class SourceLimit(logging.Filter):
-    """Lets through so many lines of one source, and says how many were left out.
+    """Limits the rate of lines from each source, and reports how many lines were left out.
 
     The source is the address of the client that causes a line (`extra={"source": ...}`), or else the line of code.
 
     Parameters
     ----------
     clock : callable, optional
-        Returns the time in seconds.
+        A function that returns the time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -43,7 +43,7 @@ class SourceLimit(logging.Filter):
         self._left_out: dict[str, int] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a line is written."""
+        """Return whether to write a line."""
         source = getattr(record, "source", "") or f"{record.name}:{record.lineno}"
         if self._limiter.take(source):
             if len(self._left_out) < _MAX_SOURCES or source in self._left_out:
@@ -67,7 +67,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 class _TextFormatter(logging.Formatter):
-    """A line for people: time, level, logger, message; further lines of a message are indented."""
+    """Formats a line for people: time, level, logger, message; further lines of a message are indented."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = _message(record).replace("\n", "\n    ")
@@ -75,7 +75,7 @@ class _TextFormatter(logging.Formatter):
 
 
 class _JsonFormatter(logging.Formatter):
-    """A line for programs: one JSON object."""
+    """Formats a line for programs, as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
         plain = {

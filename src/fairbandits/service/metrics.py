@@ -18,10 +18,10 @@ from fairbandits.service.engine import Engine
 from fairbandits.service.state.findings import Findings
 from fairbandits.storage import atomic_write
 
-# By route and status: the total of seconds, and the count of each bucket.
+# The total number of seconds, and the count of each bucket, by route and status.
 _Durations = dict[tuple[str, int], tuple[list[float], list[int]]]
 
-#: Seconds between two times that a worker shows the others the durations of its requests.
+#: The number of seconds between two publications of a worker's request durations to the other workers.
 _PUBLISH_SECONDS = 1.0
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
@@ -34,8 +34,9 @@ class Metrics:
     engine : Engine
         The engine of the service.
     folder : path, optional
-        The folder in which workers show each other the durations of their requests, so that whichever is asked
-        reports those of all. What follows from the log is the same in all of them, and is not added up.
+        The folder through which workers exchange the durations of their requests, so that whichever worker is
+        asked reports the durations of all. Metrics that follow from the log are the same in all workers, and are
+        not added up.
     """
 
     def __init__(self, engine: Engine, folder: Path | None = None) -> None:
@@ -44,9 +45,9 @@ class Metrics:
         self._file = None if folder is None else folder / f"{secrets.token_hex(8)}.json"
         self._findings: Findings | None = None
         self._registry = CollectorRegistry(auto_describe=False)
-        # The histogram of the library would take a lock for every request, and only one thread counts here.
+        # The library's histogram would take a lock for every request, although only one thread counts here.
         self._durations: _Durations = {}
-        self._registry.register(self)  # which needs nothing but `collect`
+        self._registry.register(self)  # the registry needs nothing but `collect`
 
     def observe_request(self, route: str, status: int, seconds: float) -> None:
         """Record the duration of a request."""
@@ -58,7 +59,7 @@ class Metrics:
         counts[bisect_left(_SECONDS, seconds)] += 1
 
     async def publish_forever(self) -> None:
-        """Show other workers the durations of requests again and again; at the end for the last time."""
+        """Publish the durations of requests to other workers periodically, and once more at the end."""
         if self._file is None:
             return
         try:
@@ -69,11 +70,11 @@ class Metrics:
             self._publish(self._file)
 
     def _publish(self, file: Path) -> None:
-        with suppress(OSError):  # of metrics, which must not stop anything else
+        with suppress(OSError):  # failing metrics must not stop anything else
             atomic_write(file, json.dumps([*self._durations.items()]).encode())
 
     def _all_durations(self) -> _Durations:
-        """Return the durations of all workers, also of those that have ended: sums must not fall."""
+        """Return the durations of all workers, even of those that have ended, because sums must not decrease."""
         summed = {key: (total[:], counts[:]) for key, (total, counts) in self._durations.items()}
         for file in [] if self._folder is None else self._folder.glob("[!.]*.json"):
             if file != self._file:
@@ -84,12 +85,12 @@ class Metrics:
         return summed
 
     def render(self, findings: Findings) -> bytes:
-        """Return all metrics in the text format of Prometheus, with the findings that the page shows."""
+        """Return all metrics in the Prometheus text format, including the findings that the page shows."""
         self._findings = findings
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Collect the metrics, as the registry asks for them."""
+        """Collect the metrics when the registry requests them."""
         engine, recommender = self._engine, self._engine.recommender
         up = engine.writer.down is None and engine.writer.broken is None
         yield CounterMetricFamily("fairbandits_decisions", "Decisions in the log.", recommender.decided)

@@ -1,4 +1,4 @@
-"""Names and labels that requests and configurations may contain: short, and safe to print anywhere."""
+"""Names and labels that requests and configurations may contain, which are short and safe to print anywhere."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, Strict
 
-#: The number of characters of a name at most.
+#: The maximum number of characters in a name.
 MAX_TEXT = 200
-# Characters that count as letters, marks or symbols, although nothing is seen of them: the joiner of graphemes,
-# fillers of Korean, two vowels of Khmer, the selectors of Mongolian, the blank of Braille.
+# Characters that count as letters, marks or symbols, although they are invisible: the grapheme joiner, Korean
+# fillers, two Khmer vowels, the Mongolian variation selectors, and the Braille blank.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 
 
 def check_visible(text: str) -> str:
     """Return a name; raise ValueError if it could look like another one, or break a line.
 
-    Spaces of other widths, joiners and all that cannot be seen are refused rather than removed: the log has what
-    was sent.
+    Spaces of other widths, joiners and all invisible characters are refused rather than removed, because the log
+    records exactly the data that was sent.
     """
     hidden = next((each for each in text if not each.isprintable() or each in _BLANK), None)
     if hidden is not None:
@@ -33,7 +33,7 @@ def check_visible(text: str) -> str:
 
 #: The name of an arm, attribute, group or feature.
 Name = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(check_visible)]
-#: A label of any kind: text, a whole number or a truth value.
+#: A label of any kind: text, an integer or a Boolean.
 Label = (
     Annotated[str, Field(min_length=1, max_length=MAX_TEXT), Strict(), AfterValidator(check_visible)]
     | Annotated[int, Strict()]
@@ -42,7 +42,7 @@ Label = (
 
 
 def label_type(known: Iterable[Any] = ()) -> Any:
-    """Return the type of labels. Known ones that are refused otherwise, because a file had them, are included."""
+    """Return the type of labels, including known labels from a file that would otherwise be refused."""
     odd = tuple(label for label in known if isinstance(label, str) and not _is_visible(label))
     return Label | Literal[odd] if odd else Label
 
@@ -56,7 +56,7 @@ def _is_visible(label: str) -> bool:
 
 
 def check_name(name: str) -> str:
-    """Return a name that was given by command, such as that of a key; raise ValueError if it is not one.
+    """Return a name given on the command line, such as that of a key; raise ValueError if it is not valid.
 
     Examples
     --------

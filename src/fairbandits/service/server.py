@@ -42,7 +42,7 @@ from fairbandits.service.workers import CANNOT_START, STOP_SECONDS, WorkerProces
 _log = logging.getLogger(__name__)
 
 _BACKLOG = 2048
-# Seconds for which a server that stops waits for open responses.
+# The number of seconds for which a stopping server waits for open responses.
 _GRACE_SECONDS = 5
 
 
@@ -60,7 +60,7 @@ def serve(
     workers : int
         The number of processes.
     demo : bool
-        Whether to simulate students, which only the configuration of the demo allows.
+        Whether to simulate students, which is possible only with the configuration of the demo.
     """
     if demo and path is not None:
         raise ValueError(
@@ -77,7 +77,8 @@ def serve(
         app.state.engine.open()
         run(app, config, listening)
         return
-    # All are always set, so that the workers serve what was checked here, whatever the environment was before.
+    # All variables are always set, so that the workers serve the configuration that was checked here, whatever the
+    # environment contained before.
     os.environ[CONFIG_VARIABLE] = "" if path is None else str(path.resolve())
     os.environ[DEMO_VARIABLE] = "1" if demo else ""
     os.environ[SERVER_VARIABLE] = config.server.model_dump_json()
@@ -111,7 +112,7 @@ class _PromptServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to stop."""
         if not self.should_exit:
-            # What was acknowledged is on disk, so nothing is lost that a client could rely on.
+            # Everything that was acknowledged is on disk, so nothing is lost on which a client could rely.
             last_resort = threading.Timer(STOP_SECONDS, _exit_at_once)
             last_resort.daemon = True
             last_resort.start()
@@ -130,7 +131,7 @@ def _options(config: Config) -> dict[str, Any]:
     proxies = [str(network) for network in config.server.proxies]
     return {
         "log_level": "warning",
-        "log_config": None,  # uvicorn's lines are formatted and limited like all others
+        "log_config": None,  # uvicorn's log lines are formatted and limited like all others
         "access_log": False,
         # An open stream must not keep the server from stopping.
         "timeout_graceful_shutdown": _GRACE_SECONDS,
@@ -143,7 +144,7 @@ def _options(config: Config) -> dict[str, Any]:
 
 
 def _check_start(config: Config) -> None:
-    """Raise ValueError if the secret or the store cannot be used, or if the network could use it without a key."""
+    """Raise ValueError if the secret or the store is unusable, or if the network could use it without a key."""
     if config.users.secret_file is not None:
         read_user_secret(config.users.secret_file)
     host = config.server.host
@@ -185,7 +186,8 @@ def listen(config: Config) -> socket.socket:
     address = (server.host, server.port)
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     listening = socket.create_server(address, family=family, backlog=_BACKLOG, reuse_port=False)
-    # Accepted sockets inherit it. Without it, an answer can wait 40 ms for the acknowledgement of the one before.
+    # Accepted sockets inherit this option. Without it, a response can wait 40 ms for the acknowledgement of the
+    # previous one.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     bound_host, bound_port = listening.getsockname()[:2]
     print(f"listening on http://{bound_host}:{bound_port}", flush=True)  # noqa: T201
@@ -210,7 +212,7 @@ def _listen_locally(path: Path) -> socket.socket:
 
 
 def _remove_abandoned_socket(path: Path) -> None:
-    """Remove the socket that a server has left behind, but not one on which a server listens."""
+    """Remove a socket that a server has left behind, but not one on which a server is listening."""
     if not path.exists() or not stat.S_ISSOCK(path.stat().st_mode):
         return
     with socket.socket(socket.AF_UNIX) as talk:

@@ -1,4 +1,4 @@
-"""Results that are computed once for all who wait for them."""
+"""Results that are computed once for all readers that are waiting for them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _Result = TypeVar("_Result")
 
 
 class SharedResult(Generic[_Result]):
-    """A result that is computed anew as often as a share of a processor allows, whatever the number of readers.
+    """A result that is recomputed as often as a share of a CPU core allows, whatever the number of readers.
 
-    A reader who comes too early waits for the next computation, with all others, unless that takes too long: then
-    all get the last result.
+    A reader that comes too early waits for the next computation, together with all others. If that would take too
+    long, all of them get the last result.
 
     Parameters
     ----------
     compute : callable
-        Computes the result.
+        A function that computes the result.
     is_current : callable
-        Returns whether a result need not be computed anew.
+        A function that returns whether a result is still current and need not be recomputed.
     max_load : float
-        The share of a processor that computing may take.
+        The share of a CPU core that the computation may take up.
     patience : float
-        The number of seconds that a reader waits for a newer result.
+        The number of seconds for which a reader waits for a newer result.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class SharedResult(Generic[_Result]):
         self._last: _Result | None = None
 
     async def get(self, max_age: float = 0.0) -> _Result:
-        """Return the result as of now, or a last one of `max_age` seconds, or older if the next comes too late."""
+        """Return a current result, or the last if it is at most `max_age` seconds old or the next is late."""
         asked = time.monotonic()
         if self._last is not None and (self._began >= asked - max_age or self._next_at > asked + self._patience):
             return self._last
         async with self._lock:
-            # A result that was begun while this reader waited for the lock includes all that was there before.
+            # A result whose computation began while this reader waited for the lock includes all earlier changes.
             if self._last is None or not (self._began >= asked or self._is_current(self._last)):
                 await asyncio.sleep(self._next_at - time.monotonic())
                 self._began = time.monotonic()

@@ -10,20 +10,20 @@ from fairbandits.contexts import TableEncoder
 from fairbandits.policies.persistence import PolicyState
 from fairbandits.recommender import Recommender
 
-#: The ending of files of recommenders.
+#: The suffix of recommender files.
 SUFFIX = ".safetensors"
 
 
 @dataclass(frozen=True, eq=False)
 class StartState:
-    """The content of a file that `Recommender.save` wrote, on which the entries of the log build.
+    """The content of a file written by `Recommender.save`, on which the entries of the log build.
 
     Attributes
     ----------
     name : str
-        The file, for errors.
+        The name of the file, for error messages.
     content : bytes
-        Its content.
+        The content of the file.
     """
 
     name: str
@@ -42,7 +42,7 @@ class StartState:
         return hashlib.sha256(self.content).hexdigest()
 
     def recommender(self) -> Recommender:
-        """Return the recommender, another one each time."""
+        """Return the recommender, as a new object each time."""
         return Recommender.from_state(PolicyState.from_bytes(self.content, self.name), self.name)
 
     def check(self) -> None:

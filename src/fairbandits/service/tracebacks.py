@@ -1,4 +1,4 @@
-"""Tracebacks that can be logged: without the error's message, which may hold a user's values."""
+"""Tracebacks that are safe to log: without the error's message, which may contain a user's values."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import traceback
 
 
 def traceback_without_message(error: BaseException) -> str:
-    """Return the type of an error and where it was raised, but not its message."""
+    """Return the type of an error and the place where it was raised, but not its message."""
     return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"

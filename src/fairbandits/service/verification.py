@@ -18,17 +18,17 @@ from fairbandits.service.state.recommender import ServedRecommender
 
 @dataclass(frozen=True)
 class Verification:
-    """What was verified.
+    """The result of a verification.
 
     Attributes
     ----------
     log : CheckedLog
-        The log.
+        The log that was checked.
     snapshots : list of int
         The entries of the snapshots, newest first.
     replayed : tuple of int or None
-        The entries between which a replay of the log led from one state to that of a snapshot; None if there is no
-        snapshot, or none that fits the configuration.
+        The first and the last entry of the replay that led from one state to that of a snapshot; None if there is
+        no snapshot, or none that fits the configuration.
     """
 
     log: CheckedLog
@@ -61,7 +61,7 @@ def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, i
             usable.append(follower)
     if not usable:
         return None
-    # Without all content, only the states between two snapshots can be computed again.
+    # If some content was deleted, only the states between two snapshots can be recomputed.
     start = usable[-1] if log.deleted else new_follower(config)
     newest, first = usable[0], start.seq
     if start is newest:
@@ -77,11 +77,11 @@ def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, i
 
 
 def _state(follower: Follower) -> tuple[Any, ...]:
-    """Return what must be equal in two followers at the same entry."""
+    """Return the part of the state that must be equal in two followers at the same entry."""
     recommender = cast(ServedRecommender, follower.folds["recommender"])
     monitor = cast(Monitor, follower.folds["monitor"]).frozen()
-    monitor.forget_recent()  # the snapshot at the base of a pruned log has none
-    # Not the bytes: two files with the same content may have it in another order.
+    monitor.forget_recent()  # the snapshot at the base of a pruned log has no recent decisions
+    # The bytes are not compared, because two files may have the same content in a different order.
     sums = PolicyState.from_bytes(monitor.snapshot()())
     arrays = {name: (array.shape, array.tobytes()) for name, array in sums.arrays.items()}
     return recommender.checksum()(), sums.header, arrays

@@ -1,4 +1,4 @@
-"""Worker processes: started, replaced when they die or freeze, and ended with their parent."""
+"""Worker processes, which are started, replaced when they die or freeze, and ended with their parent."""
 
 from __future__ import annotations
 
@@ -15,37 +15,38 @@ from typing import Any
 
 _log = logging.getLogger(__name__)
 
-#: Seconds after which a process that was told to stop ends in any case.
+#: The number of seconds after which a process that was told to stop ends in any case.
 STOP_SECONDS = 8.5
-# Seconds between two signs of life of a worker, and without one until it is replaced.
+# The number of seconds between two heartbeats of a worker, and the number without a heartbeat after which a worker
+# is replaced.
 _BEAT_SECONDS = 1.0
 _FROZEN_SECONDS = 15.0
-# Seconds between two looks at the workers.
+# The number of seconds between two checks of the workers.
 _PAUSE_SECONDS = 0.5
 #: The exit status of a worker that cannot start.
 CANNOT_START = 2
-# Seconds before another one is started in its place.
+# The number of seconds before another worker is started in its place.
 _RETRY_SECONDS = 2.0
-# What a worker sends to its parent.
+# The messages that a worker sends to its parent.
 _ALIVE, _STARTED = b"alive", b"started"
 
-# A forked child would share the connections and the threads' locks of its parent.
+# Processes are spawned, because a forked child would share its parent's connections and thread locks.
 _spawn = multiprocessing.get_context("spawn")
 
-#: The work of a process. It is called with a function, which it calls as soon as it has started.
+#: The work of a process: a function that is called with another function, which it must call once it has started.
 Target = Callable[[Callable[[], None]], None]
 
 
 class WorkerProcesses:
-    """Processes that all do the same, and the parent that watches them.
+    """Processes that all do the same work, and the parent that watches them.
 
     Parameters
     ----------
     n : int
         The number of processes.
     target : callable
-        What a process does, until it receives SIGTERM. It is called with a function, which it calls as soon as it
-        has started. It must be possible to pickle it.
+        The function that a process runs until it receives SIGTERM. It is called with another function, which it
+        must call once it has started. It must be picklable.
     """
 
     def __init__(self, n: int, target: Target) -> None:
@@ -74,13 +75,14 @@ class WorkerProcesses:
         self._stopping = True
 
     def _replace(self) -> int:
-        """Replace workers that have ended or froze; return a status if none has ever started.
+        """Replace workers that have ended or frozen; return an exit status if no worker has ever started.
 
-        If one has, the others go on serving. What keeps a new one from starting may pass: a database that hangs,
-        or the lock of a worker that is frozen.
+        If any worker has started, the others continue to serve. The obstacle that prevents a new worker from
+        starting may be temporary, such as a hanging database or the lock of a frozen worker.
         """
         alive = [worker.is_alive() for worker in self._workers]
-        # Only now is it known of all workers: a later one may have started before an earlier one gave up.
+        # This is known only after all workers have been checked: a later one may have started before an earlier
+        # one gave up.
         self._has_started |= any(worker.has_started for worker in self._workers)
         for index, worker in enumerate(self._workers):
             if alive[index]:
@@ -99,7 +101,7 @@ class WorkerProcesses:
 
 
 class _Worker:
-    """A process, and the pipe through which it and its parent notice each other's end."""
+    """A process, and the pipe through which the process and its parent notice when the other ends."""
 
     def __init__(self, target: Target, delay: float = 0.0) -> None:
         self._pipe, theirs = _spawn.Pipe()
@@ -110,7 +112,7 @@ class _Worker:
         self._beat_at = time.monotonic()
 
     def is_alive(self) -> bool:
-        """Return whether the process runs and has given a sign of life lately."""
+        """Return whether the process is running and has recently sent a heartbeat."""
         try:
             while self._pipe.poll():
                 self.has_started |= self._pipe.recv_bytes() == _STARTED
@@ -120,7 +122,7 @@ class _Worker:
         return self.process.is_alive() and time.monotonic() - self._beat_at < _FROZEN_SECONDS
 
     def end(self, seconds: float) -> None:
-        """Wait for the end of the process; kill it after some seconds."""
+        """Wait for the process to end; kill it after the given number of seconds."""
         self.process.join(seconds)
         if self.process.is_alive():
             self.process.kill()
@@ -145,7 +147,7 @@ def _work(target: Target, pipe: Connection, delay: float) -> None:
 
 
 def _watch_parent(pipe: Connection, send: Callable[[bytes], None]) -> None:
-    """Send signs of life until the parent is gone, then stop this process: it must not keep the port."""
+    """Send heartbeats until the parent is gone, then stop this process, because it must not keep the port."""
     try:
         while True:
             send(_ALIVE)

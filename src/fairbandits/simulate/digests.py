@@ -13,7 +13,7 @@ from typing import Any
 from fairbandits.simulate.source_files import source_files
 
 _PACKAGE = Path(__file__).parents[1]
-# The layers above this one, on which no trace depends; everything else counts, new modules as well.
+# The layers above this one, on which no trace depends; all other code counts, including new modules.
 _OTHER_CODE = frozenset(
     (
         *("adapters", "audit", "cli", "compare", "logs", "ope"),
@@ -30,8 +30,8 @@ def class_name(kind: type) -> str:
 def class_digest(kind: type) -> str:
     """Return a hash of the code outside this package that defines a class and its bases.
 
-    It covers the files of the classes and the modules in the same folders that these files import. Of a class in a
-    notebook, it covers the cell.
+    It covers the files of the classes and the modules in the same folders that these files import. For a class
+    defined in a notebook, it covers the cell.
     """
     digest = hashlib.sha256()
     for base in kind.__mro__:
@@ -75,7 +75,7 @@ def file_digests(params: Mapping[str, Any]) -> list[str]:
 def _module_file(name: str) -> list[Path]:
     try:
         return source_files(Path(inspect.getfile(import_module(name))))
-    except (ImportError, TypeError, ValueError):  # a name with a colon that is no class, such as that of an arm
+    except (ImportError, TypeError, ValueError):  # a name with a colon that is not a class, such as that of an arm
         return []
 
 
@@ -86,7 +86,7 @@ def _state(path: Path) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=256)
 def file_digest(path: str, *state: int) -> str:
-    """Return a hash of a file in a state: the time of its last change, and its size."""
+    """Return a hash of a file, given its state: the time of its last change, and its size."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 

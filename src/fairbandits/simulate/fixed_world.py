@@ -13,7 +13,7 @@ from fairbandits.worlds.world import dense
 
 
 class FixedWorld:
-    """A world object, for runs whose seed is that of the policy alone.
+    """A world object, for runs in which the seed affects only the policy.
 
     Parameters
     ----------

@@ -14,7 +14,8 @@ def individual_gaps(policy: Policy, world: TwinWorld, part: str = "test") -> Ind
     """Measure the gaps in true reward between users and their twins, who differ only in the sensitive attribute.
 
     The policy does not learn. A user's reward is the true mean reward of the arm with the highest score for that
-    user; the same holds for the twin. A policy with random scores, such as `LinTS`, makes one draw for each.
+    user; the same holds for the twin. A policy with random scores, such as `LinTS`, makes one draw for the user
+    and one for the twin.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fairbandits.simulate.trace import Trace
 
 _MAX_LINES = 10
-#: Metrics of everybody, as opposed to those of groups, and their titles.
+#: Metrics over all users, as opposed to those of groups, and their titles.
 _OVERALL = {
     "utility_loss": "utility loss",
     "reward_gap": "reward gap",
@@ -61,7 +61,8 @@ def plot_trace(trace: Trace, ax: Axes | None, attribute: str | None) -> Axes:
     """Plot the cumulative mean reward of each group."""
     groups = trace.groups_by(attribute)
     last = trace.part == trace.parts[-1]
-    # By the mean of the last part, if a group has one: the order of the lines at the end, and of the legend.
+    # Sort groups by their mean in the last part, if they have one: the order of the lines at the end, and of the
+    # legend.
     means = metrics.group_means(trace.expected, groups) | metrics.group_means(trace.expected[last], groups[last])
     names = extremes_of(sorted(means, key=lambda name: -means[name]), _MAX_LINES)
     styles = group_styles((name,) for name in names)

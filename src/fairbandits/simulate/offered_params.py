@@ -1,4 +1,4 @@
-"""The parameters of policies that a world knows."""
+"""The parameters of policies that a world offers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fairbandits.policies import Policy
 
 
 def params_from_world(policy: type[Policy], world: Any) -> dict[str, Any]:
-    """Return the parameters of a policy that a world knows and the policy has.
+    """Return the parameters that a world offers and the policy has.
 
     A world may have a mapping `policy_params`: which columns of its contexts are sensitive, for example. Its
-    attributes `columns` and `arms` are offered as well: the names of the columns, and the first arm as a baseline.
-    A world that modifies another, its attribute `world`, knows what that one knows.
+    attributes `columns` and `arms` are also offered: the names of the columns, and the first arm as a baseline. A
+    world that modifies another one, its attribute `world`, offers the same parameters as that one.
 
     Examples
     --------

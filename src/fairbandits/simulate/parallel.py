@@ -19,16 +19,16 @@ Result = TypeVar("Result")
 def run_all(
     tasks: Sequence[Callable[[], Result]], *, jobs: int, progress: bool = False, done: int = 0
 ) -> list[Result]:
-    """Call functions in parallel processes, and return what they return, in their order.
+    """Call functions in parallel processes, and return their results in order.
 
     Parameters
     ----------
     tasks : sequence of callables
-        The functions, which can be pickled.
+        The functions, which must be picklable.
     jobs, progress
         As in `simulate_many`.
     done : int
-        The number of tasks that were finished before, for the progress bar.
+        The number of tasks that were already finished, for the progress bar.
     """
     total = done + len(tasks)
     if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
@@ -46,7 +46,7 @@ def run_all(
 
 @contextmanager
 def without_threads() -> Iterator[None]:
-    """Compute on one thread: how many there are can change the last digit of a sum; cores are for other runs."""
+    """Compute on one thread: the number of threads can change a sum's last digit, and other runs need cores."""
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import
 
     with threadpool_limits(limits=1), one_thread():

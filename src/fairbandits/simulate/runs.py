@@ -38,7 +38,7 @@ class SummaryFormat(ShortRepr, Generic[Summary]):
     Parameters
     ----------
     summarise : callable
-        Computes the summary of a trace: a module-level function. If its file changes, cached summaries are
+        A module-level function that computes the summary of a trace. If its file changes, cached summaries are
         outdated.
     to_bytes : callable
         Returns the bytes of a summary.
@@ -75,7 +75,7 @@ class Run:
     k : int, optional
         The size of slates; by default the policy chooses single arms.
     data_source : str, optional
-        The `data_source` of the world, if it is known: cached runs are then found without constructing the world.
+        The `data_source` of the world, if it is known; cached runs are then found without constructing the world.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class Run:
 
     @cached_property
     def code(self) -> dict[str, str]:
-        """The hashes of the code of policy and world. Workers, where a notebook has no source, receive them."""
+        """The hashes of the code of policy and world. Workers, which lack a notebook's source, receive them."""
         classes = {"policy": self.policy, "world": self.world}
         return {name: class_digest(each) for name, each in classes.items() if isinstance(each, type)}
 

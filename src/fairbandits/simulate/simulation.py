@@ -22,9 +22,9 @@ from fairbandits.worlds import Visit, World
 class RoundOutcome(NamedTuple):
     """The outcome of one round; with slates, rewards are means over the slate.
 
-    `reward` is the mean of those that are ever observed, NaN without any. `expected` is the true mean reward of
-    the choice; `best` and `worst` are those of the best and the worst choice. `observed` is what the policy
-    learns: a reward, those of a slate, or None for nothing.
+    `reward` is the mean of the rewards that are ever observed, NaN if there are none. `expected` is the true mean
+    reward of the choice; `best` and `worst` are those of the best and the worst choice. `observed` is the input of
+    `learn`: a reward, the rewards of a slate, or None if there is nothing to learn.
     """
 
     arm: Any
@@ -47,7 +47,7 @@ class DelayedRewards:
         heapq.heappush(self._waiting, (due, number, decision, observed))
 
     def deliver(self, policy: Policy, number: int) -> None:
-        """Learn the rewards that have arrived by a round; of those that arrive together, the oldest first."""
+        """Learn the rewards that have arrived by a round; if several arrive together, the oldest first."""
         while self._waiting and self._waiting[0][0] <= number:
             _, _, decision, observed = heapq.heappop(self._waiting)
             policy.learn(decision, observed)
@@ -59,8 +59,8 @@ def simulate(
     """Run a policy in a world, and record every round.
 
     In each round the policy chooses an arm, sees the reward of that arm, and learns it. A delayed reward is
-    learned when it arrives, and not at all if the simulation has ended by then; a missing one (NaN) never is.
-    Where the test part begins, the mean rewards of the groups are reset; the reward model is kept, and learning
+    learned when it arrives, and not at all if the simulation has ended by then; a missing one (NaN) never is. When
+    the test part begins, the mean rewards of the groups are reset; the reward model is kept, and learning
     continues.
 
     Parameters

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# The folders of installed packages. Modules that lie in one directly have nothing to do with each other.
+# The folders of installed packages. Modules directly inside one of these folders are unrelated to each other.
 _INSTALLED = ("site-packages", "dist-packages")
 _PACKAGE = Path(__file__).parents[1]
 
@@ -24,7 +24,7 @@ def source_files(file: Path) -> list[Path]:
     ['source_files.py']
     """
     found = [file.absolute()]
-    for path in found:  # grows
+    for path in found:  # the list grows
         names = _imports(str(path), path.stat().st_mtime_ns)
         found += sorted({each for name in names for each in _files(name, path) if _is_near(each, file)} - {*found})
     return found
@@ -44,7 +44,7 @@ def _is_near(path: Path, file: Path) -> bool:
 
 
 def _files(name: str, importing: Path) -> Iterator[Path]:
-    """Yield the file of a module: the loaded one, or that where an import would look for it first."""
+    """Yield the file of a module: the loaded one, or the first one that an import would find."""
     dots = len(name) - len(name.lstrip("."))
     if not dots and name in sys.modules:
         loaded = getattr(sys.modules[name], "__file__", None)
@@ -57,10 +57,10 @@ def _files(name: str, importing: Path) -> Iterator[Path]:
 
 @functools.lru_cache(maxsize=256)
 def _imports(path: str, _changed: int) -> tuple[str, ...]:
-    """Return the names of all modules that a file imports, and of objects, which may be modules."""
+    """Return the names of all modules that a file imports, and of imported objects, which may be modules."""
     try:
         tree = ast.parse(Path(path).read_bytes())
-    except (SyntaxError, ValueError):  # no Python
+    except (SyntaxError, ValueError):  # not Python
         return ()
     names: dict[str, None] = {}
     for node in ast.walk(tree):

@@ -39,7 +39,7 @@ class Trace:
     Attributes
     ----------
     reward : array of float
-        The reward of the chosen arm that the policy saw, at once or later; NaN if it never did.
+        The reward of the chosen arm that the policy saw, immediately or later; NaN if it never saw one.
     expected : array of float
         The true mean reward of the chosen arm; NaN where it is unknown, as in the replay of a log.
     best, worst : arrays of float
@@ -114,7 +114,7 @@ class Trace:
         return self._rounds(self.part == part)
 
     def last(self, rounds: int) -> Trace:
-        """Return the last rounds, of whichever parts."""
+        """Return the last rounds, regardless of their parts."""
         return self._rounds(slice(max(len(self) - rounds, 0), None))
 
     def _rounds(self, selected: NDArray[np.bool_] | slice) -> Trace:
@@ -146,12 +146,12 @@ class Trace:
         Returns
         -------
         dict
-            `utility_loss`, `reward_gap`, `worst_off_reward`, and for each group `cmr_<group>`, its cumulative
-            mean reward, and `regret_<group>`, its mean regret. If attributes are named, groups are written
+            `utility_loss`, `reward_gap`, `worst_off_reward`, and for each group `cmr_<group>`, its cumulative mean
+            reward, and `regret_<group>`, its mean regret. If attributes are named, groups are written
             `<attribute>_<group>`, each attribute has a `reward_gap_<attribute>`, and `reward_gap` is the largest
-            of these. `observed_reward_gap` is the same as `reward_gap` from the rewards that the policy saw, with
-            their noise and bias. Groups with hardly any rounds count neither for gaps nor for `worst_off_reward`
-            (see `fairbandits.fairness.metrics.assessed_groups`).
+            of these. `observed_reward_gap` is the same as `reward_gap`, but computed from the rewards that the
+            policy saw, with their noise and bias. Groups with hardly any rounds count neither for gaps nor for
+            `worst_off_reward` (see `fairbandits.fairness.metrics.assessed_groups`).
 
             In the replay of a log, only rounds with a known mean reward count; `utility_loss` and regrets are NaN.
         """

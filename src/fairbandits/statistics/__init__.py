@@ -1,1 +1,1 @@
-"""Every interval that the package reports."""
+"""The statistical methods behind all intervals that the package reports."""

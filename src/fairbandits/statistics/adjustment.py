@@ -1,8 +1,8 @@
 """Differences between two groups with the same distribution of factors: standardised, or doubly robust.
 
-Both compare like with like: the mean, over the factors of both groups together, of the difference in expected
-reward between users of the two groups who have the same factors. The variance follows from influence functions,
-summed over the rows of a user, so the rows of a user may depend on each other.
+Both methods compare like with like: they estimate the difference in expected reward between users of the two
+groups who have the same factors, averaged over the factors of both groups together. The variance follows from
+influence functions, summed over the rows of a user, so the rows of a user may depend on each other.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class AdjustedEstimate:
     degrees_of_freedom: float
 
     def interval(self, error: float) -> tuple[float, float]:
-        """Return the interval by Student's t with the given error probability."""
+        """Return Student's t interval with the given error probability."""
         from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
 
         radius = -float(stdtrit(max(self.degrees_of_freedom, 1.0), error / 2.0)) * self.standard_error
@@ -46,7 +46,7 @@ NOT_COMPARABLE = AdjustedEstimate(np.nan, np.nan, 0.0)
 def comparable_strata(counts: Floats) -> NDArray[np.bool_]:
     """Return the strata in which both groups have rewards in at least two folds of users.
 
-    With one fold there is no variance.
+    With a single fold, the variance cannot be estimated.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def comparable_strata(counts: Floats) -> NDArray[np.bool_]:
 def standardised_difference(counts: Floats, totals: Floats) -> AdjustedEstimate:
     """Return the mean reward of the first group minus that of the second, standardised over strata.
 
-    Each stratum has the weight of the rewards of both groups in it. Strata that are not comparable are left out.
+    Each stratum is weighted by its number of rewards of both groups. Strata that are not comparable are left out.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def standardised_difference(counts: Floats, totals: Floats) -> AdjustedEstimate:
     weight = both.sum(axis=1) / both.sum()
     difference = mean[0] - mean[1]
     value = float(weight @ difference)
-    # How the means of strata move if a fold is left out (CR3, as in `clusters.py`), and how the weights move.
+    # The changes in the means of strata if a fold is left out (CR3; `clusters.py` uses CR2), and in the weights.
     moves = (totals - mean[..., None] * counts) / (n[..., None] - counts)
     influence = weight @ (moves[0] - moves[1]) + (difference - value) @ both / both.sum()
     sizes = both.sum(axis=0)
@@ -106,19 +106,19 @@ def doubly_robust_difference(
 
         m1 - m2 + 1{first} (r - m1) / p - 1{second} (r - m2) / (1 - p)
 
-    It is right if the propensities or the means are, and with cross-fitted predictions its interval allows both to
-    be learned slowly (Chernozhukov and others 2018).
+    It is consistent if either the propensities or the means are. With cross-fitted predictions, its interval is
+    valid even if both converge slowly (Chernozhukov and others 2018).
 
     Parameters
     ----------
     reward : array
         The rewards.
     is_first : array of bool
-        Whether the row is of the first group.
+        Whether the row belongs to the first group.
     propensity : array
-        The predicted probability that a row with these factors is of the first group.
+        The predicted probability that a row with these factors belongs to the first group.
     means : tuple of two arrays
-        The predicted reward of each row, if it were of the first and of the second group.
+        The predicted reward of each row if it belonged to the first group, and to the second group.
     user : array
         The user of each row.
     """

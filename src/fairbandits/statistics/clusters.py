@@ -1,9 +1,9 @@
-"""Means of groups from sums per user, with variances that allow the rewards of a user to depend on each other.
+"""Means of groups from sums per user, with variances that allow for dependence between the rewards of a user.
 
-The mean reward of a group is a ratio: the sum of all rewards over their number. Its variance is the sum of squared
-residuals of users, `s - m n` with `s` the sum and `n` the number of a user's rewards and `m = S / N`. A user pulls
-the mean towards the own rewards, which makes the residual too small; dividing its square by `1 - n / N` corrects
-that (Bell and McCaffrey 2002, "CR2").
+The mean reward of a group is a ratio, `m = S / N`: the sum of all rewards divided by their number. Its variance is
+estimated from the squared residuals of users, `s - m n`, where `s` is the sum and `n` the number of a user's
+rewards. A user pulls the mean towards their own rewards, which makes the residual too small. Dividing its
+square by `1 - n / N` corrects for this (Bell and McCaffrey 2002, "CR2").
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ClusterMeans(ShortRepr):
     rows, users : arrays
         The number of rewards and of users with a reward.
     effective_users : array
-        The number of equally active users with the same information: `N^2 / sum n^2` (Kish).
+        The number of equally active users that would be as informative: `N^2 / sum n^2` (Kish).
     mean : array
         The mean reward, from 0 (lowest possible) to 1 (highest); NaN without rewards.
     variance : array
@@ -63,8 +63,8 @@ def cluster_means(shards: Sequence[tuple[Floats, Ints]], squares: Floats, unit: 
     Parameters
     ----------
     shards : sequence of pairs of arrays
-        For some of the users, the number and the sum of the rewards of each user in each window, of shape
-        (users, windows, 2), and the group of each user, -1 if it is unknown.
+        For the users of each shard, the number and the sum of the rewards of each user in each window, of shape
+        (users, windows, 2), and the group of each user, or -1 if it is unknown.
     squares : array of shape (windows, groups)
         The sum of squared rewards.
     unit : float
@@ -76,7 +76,7 @@ def cluster_means(shards: Sequence[tuple[Floats, Ints]], squares: Floats, unit: 
 
     Examples
     --------
-    Two users with ten equal rewards each tell as little as two rewards:
+    Two users with ten equal rewards each are only as informative as two rewards:
 
     >>> users = np.array([[[10.0, 10.0]], [[10.0, 0.0]]]), np.array([0, 0])
     >>> means = cluster_means([users], squares=np.array([[10.0]]))
@@ -93,7 +93,7 @@ def cluster_means(shards: Sequence[tuple[Floats, Ints]], squares: Floats, unit: 
             _add_residuals(sums, group, mean, np.ascontiguousarray(rows), residuals)
         mean, clustered = mean / unit, residuals / (unit * rows) ** 2
         row_variance = np.maximum(squares / unit**2 / rows - mean * mean, 0.0) * rows / (rows - 1.0)
-        # Users whose rewards vary less than chance would have them are luck, more often than not.
+        # If users vary less than independent rewards would, that is more often than not due to luck.
         variance = np.where(users > 1, np.maximum(clustered, row_variance / rows), np.inf)
         effective = rows * rows / rows_squared
     return ClusterMeans(rows, users, effective, mean, variance, row_variance)
@@ -101,7 +101,7 @@ def cluster_means(shards: Sequence[tuple[Floats, Ints]], squares: Floats, unit: 
 
 @kernel()
 def _add_moments(sums: Floats, group: Ints, moments: Floats) -> None:
-    """Add the number of rewards, of users and the sum of rewards, and the sum of squared numbers of rewards."""
+    """Add the numbers of rewards and of users, the sum of rewards, and the sum of squared numbers of rewards."""
     for user in range(len(group)):
         g = group[user]
         if g < 0:
@@ -117,21 +117,21 @@ def _add_moments(sums: Floats, group: Ints, moments: Floats) -> None:
 
 @kernel()
 def _add_residuals(sums: Floats, group: Ints, mean: Floats, rows: Floats, residuals: Floats) -> None:
-    """Add the squared residuals of users, corrected for their pull on the mean."""
+    """Add the squared residuals of users, corrected for their leverage on the mean."""
     for user in range(len(group)):
         g = group[user]
         if g < 0:
             continue
         for window in range(len(mean)):
             count = sums[user, window, 0]
-            # The variance of a mean of one user is infinite anyway.
+            # With a single user, the variance of the mean is infinite anyway.
             if 0.0 < count < rows[window, g]:
                 residual = sums[user, window, 1] - mean[window, g] * count
                 residuals[window, g] += residual * residual / (1.0 - count / rows[window, g])
 
 
 def row_means(rows: Floats, totals: Floats, squares: Floats) -> ClusterMeans:
-    """Return the means of groups whose rows are independent: every row is a user of its own."""
+    """Return the means of groups whose rows are independent, so that every row counts as a separate user."""
     with np.errstate(all="ignore"):
         mean = totals / rows
         row_variance = np.maximum(squares / rows - mean * mean, 0.0) * rows / (rows - 1.0)

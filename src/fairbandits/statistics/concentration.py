@@ -1,8 +1,8 @@
-"""How exposure is spread over arms: Gini coefficient and number of arms, at an equal number of decisions.
+"""The concentration of exposure: Gini coefficient and number of arms, at an equal number of decisions.
 
-Both depend on the number of decisions: a larger group is shown more arms by chance, and its exposure looks less
-concentrated. Groups are therefore compared at the same number of decisions (rarefaction). Whole folds of users are
-drawn, not decisions, because the decisions of a user may repeat the same arms.
+Both depend on the number of decisions: by chance alone, a larger group is shown more arms, and its exposure looks
+less concentrated. Groups are therefore compared at the same number of decisions (rarefaction). Whole folds of
+users are drawn instead of decisions, because the decisions of a user may repeat the same arms.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fairbandits.statistics.clusters import Floats
 
 # The number of random subsets of folds over which the Gini coefficient is averaged.
 _N_SUBSETS = 64
-# Below so many folds, a subset of whole folds cannot have about the right number of decisions.
+# With fewer folds than this, the number of decisions in a subset of whole folds can be far from the right number.
 _MIN_FOLDS = 3.0
 
 
@@ -29,7 +29,7 @@ class JackknifeEstimate(NamedTuple):
 
 
 def gini(counts: Floats) -> float:
-    """Return the Gini coefficient of counts: 0 if all are equal, `1 - 1/n` if all but one are zero.
+    """Return the Gini coefficient of counts, which is 0 if all are equal, and `1 - 1/n` if all but one are zero.
 
     Examples
     --------
@@ -41,21 +41,23 @@ def gini(counts: Floats) -> float:
 
 
 def rarefied_arms(counts: Floats, decisions: float) -> JackknifeEstimate:
-    """Return the expected number of different arms in some of a group's decisions.
+    """Return the expected number of different arms in a sample of a group's decisions.
 
-    Sample-based rarefaction (Colwell, Mao and Chang 2004): an arm that occurs in `k` of `F` folds is missing from
-    `m` random folds with probability `C(F - k, m) / C(F, m)`. The variance is that of the jackknife over folds.
+    The method is sample-based rarefaction (Colwell, Mao and Chang 2004): an arm that occurs in `k` of `F` folds is
+    missing from `m` random folds with probability `C(F - k, m) / C(F, m)`. The variance is that of the jackknife
+    over folds.
 
     Parameters
     ----------
     counts : array of shape (arms, folds)
         The number of decisions of the group.
     decisions : float
-        The number of decisions to draw; fewer than the group has.
+        The number of decisions to draw, which must be smaller than the group's number of decisions.
 
     Examples
     --------
-    One arm is in all four folds, the other one in a single fold, which half of the draws of two folds contain:
+    One arm is in all four folds. The other is in a single fold, which is contained in half of the draws of two
+    folds:
 
     >>> rarefied_arms(np.array([[5.0, 5.0, 5.0, 4.0], [0.0, 0.0, 0.0, 1.0]]), 10).value
     1.5
@@ -66,7 +68,7 @@ def rarefied_arms(counts: Floats, decisions: float) -> JackknifeEstimate:
         return JackknifeEstimate(np.nan, np.inf, 1.0)
     if n_folds * decisions >= sizes.sum():
         value, left_out = _draw_folds(counts > 0, sizes, decisions)
-    else:  # less than a fold: draw decisions from each fold in turn
+    else:  # less than one fold is needed: draw decisions from each fold in turn
         draws = np.array([_arms_in_draw(column, column.sum(), decisions) for column in counts.T])
         value, left_out = float(draws.mean()), (draws.sum() - draws) / (n_folds - 1)
     variance = (n_folds - 1) / n_folds * float(((left_out - left_out.mean()) ** 2).sum())
@@ -74,7 +76,7 @@ def rarefied_arms(counts: Floats, decisions: float) -> JackknifeEstimate:
 
 
 def _draw_folds(is_shown: NDArray[np.bool_], sizes: Floats, decisions: float) -> tuple[float, Floats]:
-    """Return the expected number of arms in a draw of folds, of all folds and without each of them."""
+    """Return the expected number of arms in a draw of folds, both from all folds and with each fold left out."""
     occurrences, n_folds, total = is_shown.sum(axis=1).astype(float), is_shown.shape[1], sizes.sum()
     left_out = [
         _arms_in_draw(occurrences - is_shown[:, fold], n_folds - 1, (n_folds - 1) * decisions / (total - size))
@@ -90,27 +92,27 @@ def _arms_in_draw(occurrences: Floats, n: float, m: float) -> float:
     m = min(m, n)
     k = occurrences[occurrences > 0]
     others = np.maximum(n - k - m, -1.0)
-    # The logarithm of C(n - k, m) / C(n, m). Gamma functions interpolate it; gammaln(0) is infinite: nothing is
-    # missing.
+    # The logarithm of C(n - k, m) / C(n, m), interpolated with gamma functions. If nothing can be missing, it
+    # involves gammaln(0), which is infinite.
     log_missing = gammaln(n - k + 1.0) + gammaln(n - m + 1.0) - gammaln(others + 1.0) - gammaln(n + 1.0)
     return float((1.0 - np.exp(log_missing)).sum())
 
 
 def rarefied_gini(counts: Floats, decisions: float, rng: np.random.Generator) -> JackknifeEstimate:
-    """Return the expected Gini coefficient of some of a group's decisions.
+    """Return the expected Gini coefficient of a sample of a group's decisions.
 
-    It is averaged over random subsets of folds. The variance is that of the delete-d jackknife (Shao and Wu 1989),
-    which holds for statistics as little smooth as this one: the variance between subsets of `m` of `F` folds,
-    times `m / (F - m)`.
+    The coefficient is averaged over random subsets of folds. The variance is that of the delete-d jackknife (Shao
+    and Wu 1989), which is valid even for non-smooth statistics such as this one: the variance between subsets of
+    `m` of `F` folds, times `m / (F - m)`.
 
     Parameters
     ----------
     counts : array of shape (arms, folds)
         The number of decisions of the group.
     decisions : float
-        The number of decisions to draw; at most half of those that the group has.
+        The number of decisions to draw, which must be at most half of the group's number of decisions.
     rng : Generator
-        The source of the subsets.
+        The random generator from which the subsets are drawn.
     """
     counts = counts[:, counts.sum(axis=0) > 0]
     n_folds = counts.shape[1]
@@ -126,7 +128,7 @@ def rarefied_gini(counts: Floats, decisions: float, rng: np.random.Generator) ->
 
 def _draw(counts: Floats, m: float, decisions: float, rng: np.random.Generator) -> Floats:
     """Draw about m folds at random; return the number of decisions for each arm."""
-    # Randomly rounded, so that the number of folds is right on average.
+    # The number of folds is rounded at random, so that it is right on average.
     size = int(m + rng.random()) if m >= _MIN_FOLDS else int(np.ceil(m))
     drawn = counts[:, rng.permutation(counts.shape[1])[: max(size, 1)]].sum(axis=1)
     if m >= _MIN_FOLDS or drawn.sum() <= decisions:

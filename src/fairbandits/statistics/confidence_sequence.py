@@ -1,19 +1,20 @@
 """A confidence sequence for means: anytime-valid confidence intervals.
 
-A fixed-sample 95% confidence interval covers the truth with probability 95% at one look. Whoever watches a stream,
-and acts the first time an interval excludes zero, finds "unfairness" in fair data sooner or later. A confidence
-sequence is wider by just so much that all looks together fail with probability 5%.
+A fixed-sample 95% confidence interval covers the true value with probability 95% at a single look. Anyone who
+watches a stream, and acts the first time an interval excludes zero, will sooner or later find "unfairness" in fair
+data. A confidence sequence is just wide enough that the probability of an error at any look is 5%.
 
-The one used here is the empirical Bernstein sequence with the gamma-exponential mixture (Howard, Ramdas,
+The sequence used here is the empirical Bernstein sequence with the gamma-exponential mixture (Howard, Ramdas,
 McAuliffe, Sekhon: Time-uniform, nonparametric, nonasymptotic confidence sequences, Annals of Statistics 2021,
 Theorem 4 and Proposition 9). It assumes only that rewards lie in a known range. They need not be independent or
-identically distributed, as those of a learning policy never are. Its estimand is the average, over the rounds so
+identically distributed; those of a learning policy never are. Its estimand is the average, over the rounds so
 far, of the conditional expectation of each reward.
 
 Its variance process is the sum of `(x_i - prediction_i)^2` with the mean of the earlier rewards as the prediction,
-which depends on their order. Here it is bounded from above by the count and the sum of squared deviations alone,
-so that records can be merged and the interval stays valid: with `m2_i - m2_(i-1) = (1 - 1/i) (x_i - mean_(i-1))^2`
-the sum is at most `1/4 + m2 + min(m2, ln n)` for rewards in [0, 1].
+so it depends on the order of the rewards. Here it is bounded from above using only the count and the sum of
+squared deviations, so that records can be merged and the interval remains valid: since
+`m2_i - m2_(i-1) = (1 - 1/i) (x_i - mean_(i-1))^2`, the sum is at most `1/4 + m2 + min(m2, ln n)` for rewards in
+[0, 1].
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# The variance (in units of the squared range) at which the sequence is tightest: about 700 rewards with the spread
-# of the paper's. Elsewhere it is a little wider, and valid.
+# The variance (in units of the squared range) at which the sequence is tightest: that of about 700 rewards with
+# the spread in the paper's experiments. Elsewhere the sequence is slightly wider, but still valid.
 _TIGHTEST_AT = 20.0
 _MOST_STEPS = 50
 
@@ -43,14 +44,14 @@ def confidence_radius(count: Any, m2: Any, confidence: Any = 0.95, reward_range:
     m2 : array-like
         Sum of their squared deviations from their mean.
     confidence : float, or array-like
-        The confidence level, for all times at once; one for all, or one for each.
+        The simultaneous confidence level for all times; one for all means, or one for each mean.
     reward_range : float
         Highest minus lowest possible reward.
 
     Returns
     -------
     array
-        The half-widths, at most the range; the range itself where the count is 0.
+        The half-widths, which are at most the reward range, and equal to it where the count is 0.
 
     Examples
     --------
@@ -73,13 +74,13 @@ def confidence_radius(count: Any, m2: Any, confidence: Any = 0.95, reward_range:
 
 
 def bernstein_boundary(variance: Floats, error: float | Floats) -> Floats:
-    """Return the sum of deviations that no process of this variance exceeds, but with probability `error`.
+    """Return the sum of deviations that a process of this variance exceeds with probability at most `error`.
 
-    It is where the mixture supermartingale reaches 1 / error. The deviations must be at least -1, and the variance
-    is the sum of squared errors of predictions that are made before each value is known.
+    At this sum, the mixture supermartingale reaches 1 / error. The deviations must be at least -1, and the
+    variance is the sum of the squared errors of predictions that are made before each value is known.
 
-    The logarithm of the mixture is convex and increasing in the sum, so that Newton's steps come down to the
-    root from the right, whatever they start from.
+    The logarithm of the mixture is convex and increasing in the sum, so Newton's method descends to the root from
+    the right, whatever its starting point.
     """
     rho, prior, log_error = _mixtures(error)
     s = 1.0 + np.sqrt(variance)
@@ -94,7 +95,7 @@ def bernstein_boundary(variance: Floats, error: float | Floats) -> Floats:
 
 def _log_mixture(s: Floats, v: Floats, rho: Any, prior: Any) -> tuple[Floats, Floats]:
     """Return the logarithm of the gamma-exponential mixture for rewards in [0, 1] (c = 1), and its slope."""
-    # Imported where it is used: it is only needed when somebody asks for an interval.
+    # Imported here, because it is needed only when an interval is requested.
     from scipy.special import gammainc, gammaln  # noqa: PLC0415
 
     shape, rate = v + rho, s + v + rho
@@ -106,7 +107,7 @@ def _log_mixture(s: Floats, v: Floats, rho: Any, prior: Any) -> tuple[Floats, Fl
 
 
 def _mixtures(error: float | Floats) -> tuple[Any, Any, Any]:
-    """Return what `_mixture` returns, for one error probability or for each of many."""
+    """Return the result of `_mixture` for one error probability, or for each of several."""
     if not isinstance(error, np.ndarray):
         return _mixture(error)
     rho, prior, log_error = np.array([_mixture(each) for each in error.tolist()]).reshape(-1, 3).T

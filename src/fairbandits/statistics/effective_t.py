@@ -19,8 +19,9 @@ class StandardError(NamedTuple):
     value : float
         The standard error.
     effective_units : float
-        The effective number of units that determine it, `(sum x^2)^2 / sum x^4` of their influences. With many
-        units of equal influence it is large; if a few dominate, it is their number, and Student's t becomes wide.
+        The effective number of units that determine the standard error, `(sum x^2)^2 / sum x^4` of their
+        influences. With many units of equal influence it is large. If a few units dominate, it is about their
+        number, and Student's t distribution becomes wide.
     """
 
     value: float
@@ -40,14 +41,14 @@ class StandardError(NamedTuple):
         return cls(math.sqrt(float(squares.sum())), float(squares.sum()) ** 2 / fourth if fourth else 0.0)
 
     def half_width(self, error: float) -> float:
-        """Return half the width of the interval with this error probability."""
+        """Return the half-width of the interval with this error probability."""
         from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
 
         degrees = max(self.effective_units - 1.0, 1.0)
         return self.value * float(stdtrit(degrees, 1.0 - error / 2.0)) if self.value else 0.0
 
     def p_value(self, estimate: float) -> float:
-        """Return the probability of an estimate at least as far from zero, if the truth is zero."""
+        """Return the probability of an estimate at least as far from zero if the true value is zero."""
         from scipy.special import stdtr  # noqa: PLC0415 - slow to import
 
         degrees = max(self.effective_units - 1.0, 1.0)
@@ -57,14 +58,14 @@ class StandardError(NamedTuple):
 def hull_with_t(
     interval: tuple[float, float, float], terms: Floats, rows: Floats, error: float, bounds: tuple[float, float]
 ) -> tuple[float, float, float]:
-    """Return an interval, widened to that of Student's t where few units carry the estimate.
+    """Return an interval, widened to include that of Student's t where the estimate rests on few units.
 
     Parameters
     ----------
     interval : tuple of three floats
         The estimate and its bounds.
     terms, rows : arrays of shape (units,)
-        The sum of the estimated variable over the rows of each unit, and their number.
+        The sum of the estimated variable over the rows of each unit, and the number of these rows.
     error : float
         The error probability.
     bounds : tuple of two floats

@@ -2,15 +2,16 @@
 
 The data are sums over independent units (rows, or users): the number of rows `n`, the sum of their weights `w`,
 and the sum of weighted rewards `s`. The mean weight is 1, and rewards lie in [0, 1]. A value v is in the interval
-if a distribution that makes the expectations of `s - v n` and `w - n` zero, and those of further control variates,
-is not much less likely than the observed one (Owen, *Empirical Likelihood*, 2001). As Karampatziakis, Langford and
-Mineiro (*Empirical likelihood for contextual bandits*, NeurIPS 2020) do, the distribution may also have mass on
-rows that were not observed: of the largest possible weight, rewarded or not. That keeps the interval honest where
-rewards or large weights are rare.
+if some distribution, under which the expectations of `s - v n`, of `w - n` and of further control variates are
+zero, is not much less likely than the observed one (Owen, *Empirical Likelihood*, 2001). As in Karampatziakis,
+Langford and Mineiro (*Empirical likelihood for contextual bandits*, NeurIPS 2020), the distribution may also have
+mass on rows of the largest possible weight, rewarded or not, that were not observed. This keeps the interval
+honest where rewards or large weights are rare.
 
-"Not much less likely" is usually taken from the chi-squared distribution, which holds for many observed rewards.
-Here it is taken from the mid-P Poisson interval for the effective number of rewarded units: without any reward the
-upper bound is close to that of the binomial distribution, and for many rewards both agree.
+The threshold for "not much less likely" is usually taken from the chi-squared distribution, which is accurate if
+many rewards were observed. Here it is taken from the mid-P Poisson interval for the effective number of rewarded
+units. Without any reward, the upper bound is close to that of the binomial distribution; with many rewards, the
+two thresholds agree.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class WeightedUnits:
 
 
 def kish(values: Floats) -> float:
-    """Return the effective number of values, `(sum x)^2 / sum x^2`; 0 if all are zero.
+    """Return the effective number of values, `(sum x)^2 / sum x^2`, or 0 if all are zero.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def likelihood_interval(units: WeightedUnits, error: float) -> tuple[float, floa
     high = max(upper_drop(successes, error), lower_drop(failures, error))
     top = units.max_weight
     moments = np.column_stack([units.weights - units.rows, units.controls])
-    # Rows that were not observed: of the largest weight, rewarded and not, and of weight zero.
+    # Rows that were not observed: those of the largest weight, rewarded and not, and those of weight zero.
     unobserved = [(top, top - 1.0), (0.0, top - 1.0), (0.0, -1.0)]
     profile = ProfileLikelihood(units.rows, units.rewards, moments, unobserved, (0.0, 1.0))
     return profile.value, profile.bound(0.0, low), profile.bound(1.0, high)
@@ -95,10 +96,10 @@ def likelihood_interval(units: WeightedUnits, error: float) -> tuple[float, floa
 def difference_interval(first: WeightedUnits, second: WeightedUnits, error: float) -> tuple[float, float, float]:
     """Return the estimate of the mean reward under the first weights minus that under the second, and its bounds.
 
-    Both are sums over the same rows, so what they have in common cancels out.
+    Both are sums over the same rows, so their common part cancels out.
     """
     if np.allclose(first.weights, second.weights, rtol=1e-9) and np.allclose(first.rewards, second.rewards):
-        return 0.0, 0.0, 0.0  # one policy, which differs from itself by nothing
+        return 0.0, 0.0, 0.0  # both are the same policy
     rewarded = min(_effective_rewards(first)[0], _effective_rewards(second)[0])
     drop = max(lower_drop(rewarded, error), upper_drop(rewarded, error))
     moments = np.column_stack(
@@ -115,15 +116,15 @@ def difference_interval(first: WeightedUnits, second: WeightedUnits, error: floa
 
 
 def _extreme_weights(units: WeightedUnits) -> tuple[float, ...]:
-    # Weights that cannot exceed 1 are all 1: those of the logging policy.
+    # Weights that cannot exceed 1 are all 1, which means that they are those of the logging policy.
     return (units.max_weight, 0.0) if units.max_weight > 1.0 else (1.0,)
 
 
 def _effective_rewards(units: WeightedUnits) -> tuple[float, float]:
-    """Return the effective numbers of rewarded units, and of what they could have been rewarded in addition.
+    """Return the effective number of rewarded units, and that of the units' weights that were not rewarded.
 
-    They are at most the shares of the effective number of units: many rewards with small weights say nothing about
-    the units with large weights.
+    These numbers are at most the corresponding shares of the effective number of units, because many rewards with
+    small weights carry no information about the units with large weights.
     """
     total, size = float(units.weights.sum()), kish(units.weights)
     value = float(units.rewards.sum()) / total if total else 0.0

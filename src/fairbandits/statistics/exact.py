@@ -1,4 +1,4 @@
-"""Tests of the mean of a few bounded values that hold for every sample size."""
+"""Tests of the mean of a few bounded values that are valid for every sample size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def falls_below_bound(mean: float, n: float, bound: float, error: float) -> bool
 
     Examples
     --------
-    Nine users without a reward, where half are rewarded elsewhere:
+    None of nine users was rewarded, whereas half of all other users were:
 
     >>> falls_below_bound(0.0, 9, 0.5, 0.01), falls_below_bound(0.0, 5, 0.5, 0.01)
     (True, False)

@@ -1,11 +1,11 @@
-"""Fixed-sample confidence intervals of means of bounded rewards, and of their differences.
+"""Fixed-sample confidence intervals for means of bounded rewards, and for their differences.
 
 The interval of a mean is that of Korn and Graubard (*Confidence intervals for proportions with small expected
 number of positive counts estimated from survey data*, Survey Methodology 1998): the exact binomial interval of
-Clopper and Pearson, for the number of independent rewards that would have the same variance, reduced for the
-degrees of freedom of that variance. It holds for rare rewards and for none, where the interval `mean +- t se` is
-too short or empty, and becomes that interval for large samples. Rewards between 0 and 1 are treated as fractions
-of a success.
+Clopper and Pearson, for the number of independent rewards that would have the same variance, reduced to account
+for the degrees of freedom of that variance. It is valid even if rewards are rare or absent, where the interval
+`mean +- t se` is too short or empty, and converges to that interval for large samples. Rewards between 0 and 1 are
+treated as fractions of a success.
 
 The interval of a difference combines those of the two means (MOVER; Newcombe 1998, Zou and Donner 2008).
 `benchmarks/audit_coverage.py` measures the coverage of both.
@@ -22,20 +22,20 @@ from fairbandits.statistics.clusters import ClusterMeans, Floats
 
 #: The number of users and of expected successes and failures that a group needs for an interval.
 MIN_USERS, MIN_SUCCESSES = 10, 5.0
-# For the number of expected successes, the rows of a user count at most this many times. Rare successes of a few
-# very active users say little about the others, and their variance does not show it.
+# At most this many rows per effective user count towards the expected number of successes. Rare successes of a few
+# very active users say little about other users, and the variance does not reflect this.
 _MAX_ROWS_PER_USER = 20.0
 
 
 def is_large_enough(means: ClusterMeans) -> NDArray[np.bool_]:
-    """Return which groups have enough users, and enough expected successes and failures at the common mean."""
+    """Return a mask of groups with enough users and enough expected successes and failures at the common mean."""
     rows = np.minimum(means.rows, _MAX_ROWS_PER_USER * means.effective_users)
     total = means.rows.sum(axis=-1, keepdims=True)
     with np.errstate(all="ignore"):
         weights = np.where(means.rows > 0, means.rows / total, 0.0)
         common = np.where(means.rows > 0, weights * means.mean, 0.0).sum(axis=-1, keepdims=True)
         spread = np.where(means.rows > 1, weights * means.row_variance, 0.0).sum(axis=-1, keepdims=True)
-        # 1 for rewards that are 0 or 1; more for rewards that vary less, whose mean is known better.
+        # 1 for rewards that are 0 or 1; more for rewards that vary less, whose mean is known more precisely.
         information = np.maximum(common * (1.0 - common) / spread, 1.0)
         expected = (
             rows * np.minimum(common, 1.0 - common) * np.where(common * (1.0 - common) > 0.0, information, 0.0)
@@ -49,7 +49,7 @@ def mean_bounds(means: ClusterMeans, error: Any) -> tuple[Floats, Floats]:
 
     Examples
     --------
-    None of 100 users was rewarded; the upper bound is close to the exact 3.6 / 100 of independent rewards:
+    None of 100 users was rewarded; the upper bound is close to 3.6 / 100, the exact bound for independent rewards:
 
     >>> from fairbandits.statistics.clusters import row_means
     >>> low, high = mean_bounds(row_means(np.array([100.0]), np.array([0.0]), np.array([0.0])), 0.05)
@@ -61,7 +61,7 @@ def mean_bounds(means: ClusterMeans, error: Any) -> tuple[Floats, Floats]:
     mean, half = means.mean, np.asarray(error) / 2.0
     with np.errstate(all="ignore"):
         spread = mean * (1.0 - mean)
-        # Without any variation the variance says nothing: count users, not rows.
+        # If rewards do not vary, the variance is uninformative, so users are counted instead of rows.
         equivalent = np.where(spread * means.variance > 0.0, spread / means.variance, means.effective_users)
         size = equivalent * (ndtri(half) / stdtrit(means.degrees_of_freedom, half)) ** 2
         successes = size * mean
@@ -77,8 +77,8 @@ def difference_bounds(
 ) -> tuple[Floats, Floats]:
     """Return the bounds of `mean[i] - mean[j]`, from the bounds of the means.
 
-    For independent groups the distances to the bounds are combined like standard errors. Where the means depend on
-    each other in an unknown way, they are added.
+    For independent groups, the distances to the bounds are combined like standard errors. If the means depend on
+    each other in an unknown way, the distances are added.
     """
     combined = np.add if are_dependent else np.hypot
     difference = mean[..., i] - mean[..., j]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 def sidak(error: float, n: int) -> float:
     """Return the error probability of each of n two-sided intervals that all hold with probability `1 - error`.
 
-    Šidák's inequality: jointly normal estimates may depend on each other in any way.
+    By Šidák's inequality, jointly normal estimates may depend on each other in any way.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def sidak(error: float, n: int) -> float:
 
 
 def divide_error(error: float, weights: Mapping[str, float]) -> dict[str, float]:
-    """Divide an error probability over families of statements in proportion to weights (Bonferroni).
+    """Divide an error probability among families of statements in proportion to weights (Bonferroni).
 
     Examples
     --------

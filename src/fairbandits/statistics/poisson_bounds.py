@@ -1,7 +1,8 @@
 """Mid-P bounds of a Poisson mean, as the drop of the log-likelihood from its maximum to the bound.
 
-The mid-P bound counts half of the probability of the observed number. It is shorter than the exact bound, whose
-coverage exceeds its confidence for small counts. Counts may be fractions: effective numbers of rewards.
+The mid-P bound includes only half of the probability of the observed number. It is tighter than the exact bound,
+whose coverage exceeds its confidence level for small counts. Counts may be fractional, because they are effective
+numbers of rewards.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-# Smaller counts are none: their bounds are nearly the same, and cannot be computed.
+# Smaller counts are treated as zero: their bounds are nearly the same, and cannot be computed.
 _NONE = 0.05
 
 
 def upper_drop(count: float, error: float) -> float:
-    """Return how much the log-likelihood drops to the upper bound, which is exceeded with probability `error / 2`.
+    """Return the drop of the log-likelihood at the upper bound, which is exceeded with probability `error / 2`.
 
     Examples
     --------
-    For many events it is half a quantile of the chi-squared distribution; for none it is the logarithm of 20:
+    For many events, the drop is half a quantile of the chi-squared distribution; for none, it is the logarithm of
+    20:
 
     >>> round(upper_drop(10_000.0, 0.05), 2), round(upper_drop(0.0, 0.05), 2)
     (1.92, 3.0)
@@ -33,7 +35,7 @@ def upper_drop(count: float, error: float) -> float:
 
 
 def lower_drop(count: float, error: float) -> float:
-    """Return how much the log-likelihood drops to the lower bound."""
+    """Return the drop of the log-likelihood at the lower bound."""
     from scipy.special import gammainc, gammaincinv  # noqa: PLC0415 - slow to import
 
     if count < _NONE:
@@ -43,9 +45,9 @@ def lower_drop(count: float, error: float) -> float:
 
 
 def _drop(count: float, excess: Callable[[float], Any], low: float, high: float) -> float:
-    """Return the drop to the mean, between two others, at which the excess of the error probability is zero."""
+    """Return the drop at the mean, between `low` and `high`, for which the excess error probability is zero."""
     from scipy.optimize import brentq  # noqa: PLC0415 - slow to import
 
-    # On the logarithmic scale, because lower bounds of small counts are tiny.
+    # The search is on the logarithmic scale, because lower bounds of small counts are tiny.
     logarithm = float(brentq(lambda x: float(excess(math.exp(x))), math.log(low), math.log(high)))
     return math.exp(logarithm) - count - count * (logarithm - math.log(count))

@@ -12,14 +12,14 @@ from fairbandits.jit import kernel
 
 Floats = NDArray[np.float64]
 
-# The weight of rows that were not observed: enough to be possible, too little to count.
+# The weight of rows that were not observed: enough for them to be possible, but too little to affect the estimate.
 _UNOBSERVED = 1e-3
-# Below this, the likelihood of such a row is taken for negative.
+# Below this, the likelihood of such a row is considered negative.
 _BARRIER = 1e-6
 _MAX_STEPS, _TOLERANCE, _SHORTEST = 60, 1e-7, 1e-9
 # The relative precision of a bound's distance from the estimate, and the absolute precision of a bound.
 _PRECISION, _RESOLUTION = 1e-3, 1e-9
-# A value at which the likelihood has dropped by so many times the allowed drop is outside for sure.
+# A value at which the likelihood has dropped by this multiple of the allowed drop certainly lies outside.
 _FAR = 9.0
 
 
@@ -60,7 +60,7 @@ class ProfileLikelihood:
         further = np.zeros((extra, moments.shape[1]))
         further[:, : len(unobserved[0]) - 1] = [first for _, *first in unobserved]
         columns = np.vstack([moments, further])
-        # A moment that is always zero tells nothing. The others are scaled, so that Newton steps behave well.
+        # A moment that is always zero is uninformative. The others are scaled, so that Newton steps behave well.
         self._columns = columns[:, scale > 0.0] / scale[scale > 0.0]
         self._fitted, self._multiplier = self._maximum(self._columns, np.zeros(self._columns.shape[1]), np.inf)
         z = 1.0 + self._columns @ self._multiplier
@@ -68,12 +68,12 @@ class ProfileLikelihood:
         self.value = float(np.clip(shares @ self._values / (shares @ self._rows), *bounds))
 
     def bound(self, end: float, drop: float) -> float:
-        """Return the value between the estimate and an end at which the log-likelihood has dropped so much.
+        """Return the value between the estimate and an end at which the log-likelihood has dropped by `drop`.
 
-        The root of the drop is nearly linear in the value, so the secant method needs few steps. Where it is not,
-        because the likelihood is steep near the end, bisection helps.
+        The square root of the drop is nearly linear in the value, so the secant method needs only a few steps.
+        Where it is not linear, because the likelihood is steep near the end, bisection helps.
         """
-        # The result is slightly outside rather than inside.
+        # The target is raised slightly, so that the result lies slightly outside the interval rather than inside.
         goal = math.sqrt(drop) * (1.0 + _PRECISION)
         inside, outside = (self.value, 0.0), (end, math.inf)
         start = np.concatenate([[0.0], self._multiplier])
@@ -93,28 +93,28 @@ class ProfileLikelihood:
             trial = _between(inside, outside, goal) if math.isfinite(outside[1]) else further
 
     def _radius(self, drop: float) -> float:
-        """Return the distance to the bound if the estimate were normal: a multiple of its standard error."""
+        """Return the distance to the bound of a normal estimate, which is a multiple of its standard error."""
         residual = self._values - self.value * self._rows
         residual = residual - self._columns @ np.linalg.lstsq(self._columns, residual, rcond=None)[0]
         total = float(self._count @ self._rows)
         return max(math.sqrt(2.0 * drop * float(self._count @ residual**2)), drop) / total
 
     def _drop_root(self, value: float, start: Floats, drop: float) -> tuple[float, Floats]:
-        """Return the root of the drop of the log-likelihood at a value, and the multipliers."""
+        """Return the square root of the drop of the log-likelihood at a value, and the multipliers."""
         moments = np.column_stack([self._values - value * self._rows, self._columns])
         found, multiplier = self._maximum(moments, start, self._fitted + _FAR * drop)
         return math.sqrt(max(found - self._fitted, 0.0)), multiplier
 
     def _maximum(self, moments: Floats, start: Floats, enough: float) -> tuple[float, Floats]:
-        """Return the maximum over multipliers of the sum of `log(1 + moments . multiplier)`, and where it is.
+        """Return the maximum of the sum of `log(1 + moments . multiplier)` over multipliers, and its location.
 
-        The search ends early where the sum is large enough.
+        The search ends early if the sum is large enough.
         """
         multiplier = start
         found, gradient, hessian = _derivatives(moments, self._count, self._edge, multiplier)
         for _ in range(_MAX_STEPS if multiplier.size else 0):
             size = float(np.trace(hessian))
-            if not size:  # moments that are all zero hold whatever the multipliers are
+            if not size:  # if all moments are zero, any multipliers will do
                 break
             step = np.linalg.solve(hessian + 1e-12 * size * np.eye(multiplier.size), gradient)
             decrement = float(gradient @ step)
@@ -132,9 +132,9 @@ class ProfileLikelihood:
 
 
 def _between(inside: tuple[float, float], outside: tuple[float, float], goal: float) -> float:
-    """Return a value between two: by the secant, unless it is close to an end."""
+    """Return a value between two others: that of the secant method, unless it is close to an end."""
     share = (goal - inside[1]) / (outside[1] - inside[1])
-    # A steep likelihood puts all secants on one side.
+    # If the likelihood is steep, all secants fall on one side.
     share = share if 0.1 < share < 0.9 or outside[1] < 1.5 * goal else 0.5
     return inside[0] + share * (outside[0] - inside[0])
 
@@ -143,7 +143,7 @@ def _between(inside: tuple[float, float], outside: tuple[float, float], goal: fl
 def _derivatives(moments: Floats, count: Floats, edge: Floats, multiplier: Floats) -> tuple[float, Floats, Floats]:
     """Return the sum of logarithms, its gradient, and minus its Hessian.
 
-    Below an edge the logarithm continues as a parabola (Owen), so that it is defined everywhere and concave.
+    Below an edge, the logarithm is continued as a parabola (Owen), so that it is defined everywhere and concave.
     """
     n, k = moments.shape
     total, gradient, hessian = 0.0, np.zeros(k), np.zeros((k, k))

@@ -1,4 +1,4 @@
-"""Comparisons of several methods over several problems by their ranks.
+"""Comparisons of several methods on several problems by their ranks.
 
 Demšar: Statistical Comparisons of Classifiers over Multiple Data Sets, Journal of Machine Learning Research 2006.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-# Values that differ by less are tied.
+# Values that differ by less than this are tied.
 _DIGITS = 9
 
 
@@ -23,9 +23,11 @@ class FriedmanTest:
     Attributes
     ----------
     statistic, p_value : float
-        F of Iman and Davenport (1980), which is less conservative than Friedman's chi-squared, and its p-value.
+        The F statistic of Iman and Davenport (1980), which is less conservative than Friedman's chi-squared, and
+        its p-value.
     critical_difference : float
-        The difference of average ranks above which two methods differ at 5% (Nemenyi's test of all pairs).
+        The difference in average ranks above which two methods differ at the 5% level (Nemenyi's test of all
+        pairs).
     """
 
     statistic: float
@@ -34,7 +36,7 @@ class FriedmanTest:
 
 
 def ranks(values: Floats, *, higher_is_better: bool) -> Floats:
-    """Return the ranks of methods (columns) on each problem (row): 1 is the best; ties share their mean rank.
+    """Return the ranks of methods (columns) on each problem (row); 1 is the best, and ties share their mean rank.
 
     Examples
     --------
@@ -48,7 +50,7 @@ def ranks(values: Floats, *, higher_is_better: bool) -> Floats:
 
 
 def friedman_test(found: Floats) -> FriedmanTest:
-    """Test ranks of at least two methods (columns) on at least two problems (rows).
+    """Test the ranks of at least two methods (columns) on at least two problems (rows).
 
     Examples
     --------
@@ -61,7 +63,7 @@ def friedman_test(found: Floats) -> FriedmanTest:
     n, k = found.shape
     average = found.mean(axis=0)
     between = n * float(np.sum((average - (k + 1) / 2) ** 2))
-    # The variance of the ranks within problems, which ties make smaller than k (k + 1) / 12.
+    # The variance of the ranks within problems, which is smaller than k (k + 1) / 12 if there are ties.
     within = float(np.sum((found - (k + 1) / 2) ** 2)) / (n * (k - 1))
     chi_squared = between / within if within else 0.0
     left = n * (k - 1) - chi_squared
@@ -72,7 +74,7 @@ def friedman_test(found: Floats) -> FriedmanTest:
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Return p-values adjusted for their number (Holm 1979).
+    """Return p-values adjusted for multiple testing (Holm 1979).
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""Fixed-sample confidence intervals of ratios of means.
+"""Fixed-sample confidence intervals for ratios of means.
 
 The interval combines those of the two means (MOVER-R; Donner and Zou, *Closed-form confidence intervals for
 functions of the normal mean and standard deviation*, 2012): its bounds are the ratios `t` at which the MOVER
-interval of `mean[i] - t mean[j]` begins and ends at zero. So it excludes 1 exactly if the interval of the
-difference excludes 0, and it holds for rare rewards, where the interval of the logarithm of the ratio does not
-exist. `benchmarks/audit_adjusted_coverage.py` measures its coverage.
+interval of `mean[i] - t mean[j]` begins and ends at zero. It therefore excludes 1 if and only if the interval of
+the difference excludes 0. It is also valid for rare rewards, where the interval of the logarithm of the ratio does
+not exist. `benchmarks/audit_adjusted_coverage.py` measures its coverage.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def ratio_bounds(mean: Floats, low: Floats, high: Floats, i: Any, j: Any) -> tup
     """
     product = mean[..., i] * mean[..., j]
     with np.errstate(all="ignore"):
-        # Roots of a t^2 - 2 product t + c = 0, in the form that stays exact for small a.
+        # The roots of a t^2 - 2 product t + c = 0, in the form that remains accurate for small a.
         a, c = _gap_of_squares(mean[..., j], high[..., j]), _gap_of_squares(mean[..., i], low[..., i])
         lower = np.where(c > 0.0, c / (product + np.sqrt(np.maximum(product**2 - a * c, 0.0))), 0.0)
         a, c = _gap_of_squares(mean[..., j], low[..., j]), _gap_of_squares(mean[..., i], high[..., i])

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def standard_error(values: Sequence[float]) -> float | None:
-    """Return the standard error of the mean; None for fewer than two values.
+    """Return the standard error of the mean, or None for fewer than two values.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def standard_error(values: Sequence[float]) -> float | None:
 
 
 def t_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
-    """Return the interval `mean +- t se` of Student; None for fewer than two values.
+    """Return Student's t interval `mean +- t se`, or None for fewer than two values.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks that users run on their own policies and worlds."""
+"""Checks that users can run on their own policies and worlds."""
 
 from fairbandits.testing.policies import check_policy, policy_checks
 from fairbandits.testing.worlds import check_world

@@ -33,7 +33,7 @@ def check_world(world: World, *, reward_range: tuple[float, float] | None = (0.0
     Raises
     ------
     AssertionError
-        For the first problem; the message names the round, the problem and the remedy.
+        If there is a problem; the message names the round of the first problem, the problem and the remedy.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def check_world(world: World, *, reward_range: tuple[float, float] | None = (0.0
     first: tuple[Visit, NDArray[Any]] | None = None
     previous: Visit | None = None
     rounds = 0
-    # The iterations are interleaved, so that a random generator they share shows as a difference.
+    # The iterations are interleaved, so that a random generator shared by them shows up as a difference.
     for visit, again in zip_longest(_iterate(world), _iterate(world), fillvalue=_ENDED):
         at = f"round {rounds}"
         assert visit is not _ENDED and again is not _ENDED, (  # noqa: PT018 - one fault, one message
@@ -75,7 +75,7 @@ def check_world(world: World, *, reward_range: tuple[float, float] | None = (0.0
 
 
 def _iterate(world: World) -> Iterator[Visit]:
-    """Return an iterator that ends at the latest one round after the world should; a world may be endless."""
+    """Return an iterator that ends at most one round after the world should end; a world may be endless."""
     visits = world.visits()
     assert isinstance(visits, Iterator), (
         f"visits() must return an iterator, got a {type(visits).__name__}; yield the visits, or return iter(...)"
@@ -84,7 +84,7 @@ def _iterate(world: World) -> Iterator[Visit]:
 
 
 def _check_visit(visit: Visit, at: str, reward_range: tuple[float, float] | None) -> None:
-    # Policies check the rest of the contexts; complex sparse matrices would only lead to a warning there.
+    # Policies check everything else about contexts, but complex sparse matrices would only lead to a warning.
     assert not np.iscomplexobj(visit.contexts), f"{at}: contexts must be real numbers, got complex ones"
     if not isinstance(visit.contexts, Offer):  # the catalogue has checked an offer
         _check_as_policies_do(as_rows, visit.contexts, at)
@@ -149,7 +149,7 @@ def _check_same(visit: Visit, again: Visit, at: str) -> None:
 
 
 def _check_consistent(previous: Visit, visit: Visit, at: str) -> None:
-    """Check what must not change from one round to the next."""
+    """Check the properties that must not change from one round to the next."""
     width, expected = dense(visit.contexts).shape[1], dense(previous.contexts).shape[1]
     assert width == expected, (
         f"{at}: contexts must have the same columns in every round, got {width} after {expected}"
@@ -164,7 +164,7 @@ def _check_consistent(previous: Visit, visit: Visit, at: str) -> None:
 
 
 def _attributes(group: Any) -> list[str] | None:
-    """Return the attributes of a mapping; an empty list for a plain group, None for an unknown one."""
+    """Return the attributes of a mapping, an empty list for a plain group, or None for an unknown group."""
     if group is None:
         return None
     return sorted(group) if isinstance(group, Mapping) else []

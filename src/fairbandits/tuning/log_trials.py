@@ -22,7 +22,7 @@ from fairbandits.tuning.settings import Params, with_params
 LogObjective = Callable[[PolicyEvaluation], float]
 
 # The parts of 21 equal shares of the users. 21 and the folds of the evaluation, which come from the same hash of
-# users, have no common divisor, so that every part has users of all folds.
+# users, have no common divisor, so that every part contains users of all folds.
 _PARTS = np.array([FITTING] * 8 + [SELECTION] * 6 + [CERTIFICATION] * 7)
 
 
@@ -37,7 +37,7 @@ class UserParts:
             parts.append(assign_parts(chunk.user, rows, _PARTS))
             n_rows += len(chunk)
         part = np.concatenate(parts)
-        # The numbers of rows within the files, where duplicates count.
+        # The row numbers within the files, in which duplicates count.
         duplicates = np.empty(0, np.int64) if log.dropped is None else log.dropped
         numbers = np.delete(np.arange(n_rows + len(duplicates)), duplicates)
         self.fitting, self.selection, self.held_out = (
@@ -65,7 +65,8 @@ def try_on_log(
 ) -> tuple[list[Trial], list[Policy]]:
     """Fit a policy with each of the settings, and evaluate it on the selection users.
 
-    One by one: an evaluation of all at once would also compare every pair of them.
+    The settings are evaluated one by one, because an evaluation of all at once would also compare every pair of
+    them.
     """
     tasks = [partial(_try, with_params(policy, params), params, parts, objective, options) for params in settings]
     trials, fitted = zip(*run_all(tasks, jobs=jobs, progress=progress), strict=True)

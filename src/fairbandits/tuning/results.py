@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One setting, and how it did.
+    """One setting and its results.
 
     Attributes
     ----------
@@ -27,12 +27,12 @@ class Trial:
         The parameters that were set.
     figures : mapping of str to float
         In worlds, `utility_loss` and `reward_gap`, means over the runs, each with its standard error
-        (`utility_loss_error`), and `behind_best`, how much worse the objective is than that of the chosen setting
-        in the same worlds. On a log, `reward` and `reward_gap` as estimated from the selection users, with the
-        95% confidence interval of the reward (`reward_low`, `reward_high`), which holds for a setting that is not
-        picked for its result.
+        (`utility_loss_error`), and `behind_best`, the amount by which the objective is worse than that of the
+        chosen setting in the same worlds. On a log, `reward` and `reward_gap`, estimated from the selection users,
+        with the 95% confidence interval of the reward (`reward_low`, `reward_high`), which is valid for a setting
+        that was not selected because of its result.
     objective : float
-        What was maximised; NaN if it could not be estimated.
+        The value that was maximised; NaN if it could not be estimated.
     reward_gap : float
         The gap that is compared with the tolerance; NaN if it is unknown.
     """
@@ -56,13 +56,13 @@ class TuningResult:
     tolerance : float or None
         The largest gap that is tolerated.
     held_out : mapping of str to float, or None
-        The figures of the chosen setting where it was not chosen: in new worlds, or on held-out users of the log.
-        The figures of `trials` are too good for the chosen one, because it was chosen for them; these are not.
-        None if there are no new worlds.
+        The figures of the chosen setting on data that were not used to choose it: in new worlds, or on held-out
+        users of the log. The figures in `trials` are too optimistic for the chosen setting, because it was chosen
+        by them; these are not. None if there are no new worlds.
     evaluation : Evaluation or None
         The off-policy evaluation of the chosen setting on the held-out users.
     fitted_policy : Policy or None
-        The policy that `held_out` and `evaluation` are about: the chosen one, fitted to the fitting users.
+        The policy to which `held_out` and `evaluation` refer: the chosen policy, fitted to the fitting users.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class TuningResult:
 
     @property
     def is_within_tolerance(self) -> bool:
-        """Whether the gap of the chosen setting was within the tolerance where it was chosen; True without one."""
+        """Whether the chosen setting's gap was within the tolerance when chosen; True without a tolerance."""
         return is_within(self.trials[0].reward_gap, self.tolerance)
 
     def table(self) -> list[dict[str, Any]]:

@@ -34,17 +34,17 @@ def tune(
     """Try settings of a policy's parameters, and choose the best one whose gap is within the tolerance.
 
     In worlds, every setting runs in the same worlds, and the one with the lowest mean utility loss is chosen. On a
-    log, the users are split at random: 38% of them fit the policies, the policies are compared by off-policy
-    evaluation on 29%, and the one with the highest estimated reward is chosen.
+    log, the users are split at random: 38% are used to fit the policies, 29% are used to compare the policies by
+    off-policy evaluation, and the setting with the highest estimated reward is chosen.
 
-    The figures of the chosen setting are too good where it was chosen for them. `TuningResult.held_out` has
+    The figures by which a setting was chosen are too optimistic for that setting. `TuningResult.held_out` has
     figures that are not: from new worlds, if `world_or_log` is a function of a seed, or from the remaining users
     of the log, with confidence intervals that hold for the fitted policy.
 
     Parameters
     ----------
     policy : Policy
-        The policy. It does not change; what it has learned is not used.
+        The policy. It does not change; its learned state is not used.
     grid : dict, or list of dicts
         Lists of values by parameter, all combinations of which are tried; or scipy distributions, from which
         `n_iter` settings are drawn. Parameters of the model are nested: `model__discount`.
@@ -56,11 +56,12 @@ def tune(
         The largest gap between the mean rewards of two groups. If no setting is within it, the one with the
         smallest gap is chosen.
     objective : callable, optional
-        What to maximise instead: a function of a `Trace`, averaged over runs, or on a log of a `PolicyEvaluation`.
+        The quantity to maximise instead: a function of a `Trace`, averaged over runs, or, on a log, a function of
+        a `PolicyEvaluation`.
     n_iter : int, optional
         The number of settings to draw from the grid.
     seeds : int
-        The number of runs of each setting; in a list of worlds, each is used once.
+        The number of runs of each setting; each world of a list is used once.
     table : ArmTable, optional
         On a log: the features of the arms; see `read_arms`.
     evaluation : mapping, optional

@@ -89,7 +89,7 @@ def try_in_new_worlds(
 
 
 def paired_differences(objectives: Floats, best: int) -> Floats:
-    """Return how far settings are behind the best one: mean and standard error over worlds, of shape (n, 2)."""
+    """Return how far each setting is behind the best: mean and standard error over worlds, of shape (n, 2)."""
     behind = objectives[best] - objectives
     return np.column_stack([behind.mean(axis=1), _errors(behind.T)])
 

@@ -1,1 +1,1 @@
-"""Views of objects in notebooks and reports: HTML cards, short reprs, and what figures share."""
+"""Views of objects in notebooks and reports: HTML cards, short reprs, and components shared by figures."""

@@ -1,4 +1,4 @@
-"""The colour, dashes and marker of each group: the same in every figure, whatever the results are."""
+"""The colour, dashes and marker of each group, which are the same in every figure, whatever the results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from fairbandits.views.plot_style import LINE_STYLES, line_style
 
 _MARKERS = "os^Dv<>PX*"
-# Successive hues are as far apart as possible if the step is the golden ratio.
+# Successive hues are as far apart as possible if the step between them is the golden ratio.
 _GOLDEN = 0.618033988749895
 
 Labels = tuple[Any, ...]
@@ -26,7 +26,7 @@ class GroupStyle:
 
 
 def group_styles(groups: Iterable[Labels]) -> dict[Labels, GroupStyle]:
-    """Return the style of each group, by the order of their labels.
+    """Return the style of each group, assigned in the order of the labels.
 
     Examples
     --------
@@ -46,6 +46,6 @@ def _style(number: int) -> GroupStyle:
 
 
 def _further_colour(number: int) -> str:
-    # Of medium lightness, to be seen on light and dark pages.
+    # Medium lightness, so that the colour is visible on light and dark pages.
     rgb = colorsys.hls_to_rgb((0.08 + number * _GOLDEN) % 1.0, 0.45, 0.5)
     return "#" + "".join(f"{round(255 * part):02x}" for part in rgb)

@@ -1,7 +1,7 @@
 """HTML views of objects in notebooks: small cards that follow the theme of the notebook, without scripts.
 
-Text is escaped here, and nowhere else. A table has at most twenty rows, and names are cut, so that a view takes a
-few kilobytes however large the object is.
+Text is escaped in this module, and nowhere else. A table has at most twenty rows, and long names are truncated, so
+that a view takes up only a few kilobytes, however large the object is.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from itertools import islice
 
 from fairbandits.views.text import shorten_name
 
-#: The most rows of a table.
+#: The largest number of rows in a table.
 MAX_ROWS = 20
-# The most characters of a name in a table, and of a title or a paragraph.
+# The largest number of characters of a name in a table, and of a title or a paragraph.
 _MAX_NAME = 40
 _MAX_TEXT = 600
-# Text has the colour of the notebook, whatever its theme; lines are translucent. The accent alone depends on the
-# theme: that of JupyterLab where there is one, otherwise that of the reader's system. The class is doubled to come
-# before JupyterLab's rules for tables.
+# Text has the colour of the notebook, whatever its theme, and lines are translucent. Only the accent depends on
+# the theme: that of JupyterLab if there is one, otherwise that of the reader's system. The class is doubled to
+# take precedence over JupyterLab's rules for tables.
 _STYLE = """
 .fb-view{--fb-mark:#0072b2;color:var(--jp-content-font-color1,inherit);font-size:13px;line-height:1.45;
 overflow-x:auto}
@@ -47,13 +47,13 @@ background:var(--fb-mark)}
 
 
 class Markup(str):
-    """Text that is HTML already; anything else is escaped."""
+    """Text that is already HTML; any other text is escaped."""
 
     __slots__ = ()
 
 
 def card(title: str, *parts: str, note: str = "") -> str:
-    """Return a view: a title, a note beside it, and parts, which are `Markup` or the text of a paragraph.
+    """Return a view: a title, a note next to it, and parts, which are `Markup` or the text of a paragraph.
 
     Examples
     --------
@@ -78,21 +78,21 @@ def facts(values: Mapping[str, object]) -> Markup:
         f'<span class="fb-fact"><span class="fb-soft">{_escaped(name)}</span> {_escaped(value)}</span>'
         for name, value in values.items()
     )
-    # With spaces in between, so that the text can be copied.
+    # Spaces separate the facts, so that the text can be copied.
     return Markup(f"<p>{' '.join(items)}</p>" if values else "")
 
 
 def table(columns: Sequence[object], rows: Iterable[Sequence[object]], total: int) -> Markup:
-    """Return a table of the first twenty rows, and the number of the others.
+    """Return a table of the first twenty rows, and the number of remaining rows.
 
     Parameters
     ----------
     columns : sequence
         The titles of the columns.
     rows : iterable of sequences
-        The cells of each row, the first of which is its title; only those that are shown are taken.
+        The cells of each row, the first of which is its title; only the rows that are shown are consumed.
     total : int
-        The number of all rows.
+        The total number of rows.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def table(columns: Sequence[object], rows: Iterable[Sequence[object]], total: in
 
 
 def interval_bar(value: float, low: float, high: float, scale: tuple[float, float]) -> Markup:
-    """Return a drawing of an estimate and its interval, on a scale from the first to the second number."""
+    """Draw an estimate and its interval, on a scale from the first to the second number."""
     start, end = scale
     if not all(map(math.isfinite, (value, low, high))) or end <= start:
         return Markup("")

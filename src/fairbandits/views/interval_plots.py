@@ -39,7 +39,7 @@ def label_rows(axes: Axes, names: Sequence[str]) -> None:
 
 
 def extremes_of(rows: Sequence[Row], n: int) -> list[Row]:
-    """Return the rows to show: all, or of more than n those at either end.
+    """Return the rows to show: all rows or, if there are more than n, those at either end.
 
     Examples
     --------

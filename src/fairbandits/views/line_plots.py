@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# More points than a screen has columns take time and show nothing.
+# Drawing more points than a screen has columns takes time and shows nothing more.
 _MAX_POINTS = 2_000
 
 
@@ -25,7 +25,7 @@ def draw_running_mean(
     -------
     tuple of two floats
         The lowest and the highest value after the first tenth of the rounds. Earlier means vary widely, and would
-        compress the scale of the rest.
+        compress the scale for the rest.
     """
     spread = np.zeros_like(mean) if sd is None else sd
     at = np.unique(np.linspace(0, len(mean) - 1, min(len(mean), _MAX_POINTS)).astype(np.int64))

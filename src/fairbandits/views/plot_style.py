@@ -1,4 +1,4 @@
-"""What all figures share: colours that are safe for colour-blind readers, and the axes of `plot` methods."""
+"""Components shared by all figures: colours safe for colour-blind readers, and the axes of `plot` methods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairbandits.views.text import shorten_name
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Colour and dashes of each line. The palette of Okabe and Ito is safe for colour-blind readers.
+# The colour and dashes of each line. The palette of Okabe and Ito is safe for colour-blind readers.
 LINE_STYLES: tuple[tuple[str, Any], ...] = (
     ("#0072B2", "-"),
     ("#D55E00", (0, (4, 1.5))),
@@ -21,13 +21,13 @@ LINE_STYLES: tuple[tuple[str, Any], ...] = (
     ("#56B4E9", (0, (8, 2))),
     ("#000000", (0, (3, 1, 1, 1, 1, 1))),
 )
-# Dashes of further lines, which reuse the colours in new combinations.
+# The dashes of further lines, which reuse the colours in new combinations.
 _EXTRA_DASHES: tuple[Any, ...] = ((0, (10, 1, 2, 1)), (0, (2, 3)), (0, (6, 1, 1, 1, 1, 1, 1, 1)))
 #: Grids, bands and secondary text; visible on light and on dark backgrounds.
 GREY = "#8c949d"
 #: The markers of series that differ in more than their colour.
 MARKERS = "osD^vP*X<>hpd"
-# The most characters of a name in a legend.
+# The largest number of characters of a name in a legend.
 _MAX_LABEL = 28
 _STYLE: Any = {  # the type of the keys differs between versions of matplotlib
     "font.size": 9.5,
@@ -53,13 +53,14 @@ def require_matplotlib() -> None:
 def plot_axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
     """Provide the axes of a `plot` method: the given ones, or those of a new figure of this size in inches.
 
-    A new figure is opaque, because a transparent one cannot be read on a notebook of the other theme.
+    A new figure is opaque, because a transparent one would be unreadable in a notebook with the opposite theme.
     """
     require_matplotlib()
     from matplotlib import pyplot, rc_context, rcParams  # noqa: PLC0415 - an extra
 
     if ax is None:
-        # Outside the context, which would undo what the backend sets when the first figure starts it.
+        # This happens outside the context, which would undo the settings that the backend makes when the first
+        # figure starts it.
         figure = pyplot.figure(figsize=(width, height), layout="constrained")
         figure.set_facecolor(rcParams["axes.facecolor"])
     with rc_context(_STYLE):
@@ -75,14 +76,14 @@ def line_style(index: int) -> tuple[str, Any]:
 
 
 def ink() -> Any:
-    """Return the colour of text, which reference lines share; it follows matplotlib's style."""
+    """Return the colour of text and reference lines, which follows matplotlib's style."""
     from matplotlib import rcParams  # noqa: PLC0415 - an extra
 
     return rcParams["text.color"]
 
 
 def legend_beside(ax: Axes, handles: Mapping[str, Any], n_omitted: int = 0) -> None:
-    """Add a legend to the right of the axes, where it hides no data; it says how many series are not drawn."""
+    """Add a legend to the right of the axes, where it hides no data; it states how many series are not drawn."""
     legend = ax.legend(
         handles.values(),
         [shorten_name(name, _MAX_LABEL) for name in handles],

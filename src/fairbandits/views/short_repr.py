@@ -1,4 +1,4 @@
-"""One short line for a result, instead of everything that is in it."""
+"""Short one-line reprs of results, instead of their full contents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_LENGTH = 200
 
 
 class ShortRepr:
-    """A base of dataclasses with `repr=False`: scalars are shown, and of everything else the kind and the size.
+    """A base class for dataclasses with `repr=False`; shows scalars, and the kind and size of everything else.
 
     Examples
     --------

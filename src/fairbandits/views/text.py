@@ -1,4 +1,4 @@
-"""Numbers, counts and lists of names, as they appear in sentences, tables and notebooks."""
+"""The format of numbers, counts and lists of names in sentences, tables and notebooks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def percent(share: float) -> str:
 
 
 def confidence_percent(confidence: float) -> str:
-    """Format a confidence with all its digits, so that none is rounded to 100%.
+    """Format a confidence level with all its digits, so that it is never rounded to 100%.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def confidence_label(confidence: float) -> str:
 
 
 def counted(n: int, singular: str, plural: str | None = None) -> str:
-    """Return a number with its noun.
+    """Return a number with its noun, in the singular or plural.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def join_names(names: Sequence[str], max_names: int) -> str:
 
 
 def shorten_name(name: str, length: int = 24) -> str:
-    """Cut a name in the middle, because names that begin alike may end differently.
+    """Shorten a name in the middle, because names with the same beginning may end differently.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Environments with known rewards: students and videos, tables of ratings or labels, real data, synthetic."""
+"""Environments with known rewards: students and videos, tables of ratings or labels, real and synthetic data."""
 
 from fairbandits.worlds.datasets.errors import DataError, DataMissingError
 from fairbandits.worlds.datasets.loading import (

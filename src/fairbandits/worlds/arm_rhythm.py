@@ -20,7 +20,7 @@ class ArmRhythm:
     present : float
         The share of the time during which an arm is on offer.
     period : int
-        The number of rounds from one coming of an arm to the next.
+        The number of rounds from one arrival of an arm to the next.
     start : float
         The phase of the first arm, in [0, 1). Further arms follow in the order in which they are first offered.
 
@@ -38,7 +38,7 @@ class ArmRhythm:
         self._phases = np.empty(0)
 
     def places(self, round_: int, arms: Sequence[Any]) -> NDArray[np.int64]:
-        """Return the indices of the arms that are on offer in a round: those in their time, or else the next."""
+        """Return the indices of the arms on offer in a round: those that are present, or the next to arrive."""
         if arms is not self._arms:
             for arm in arms:
                 self._phase_of.setdefault(arm, (self._start + _GOLDEN * len(self._phase_of)) % 1.0)

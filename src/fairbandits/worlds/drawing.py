@@ -13,7 +13,7 @@ Ints = NDArray[np.intp]
 
 
 def draw(rng: np.random.Generator, pool: Ints, size: int) -> Ints:
-    """Draw without replacement, or with it where the pool is too small."""
+    """Draw without replacement, or with replacement if the pool is too small."""
     return rng.choice(pool, size, replace=size > len(pool))
 
 

@@ -10,14 +10,14 @@ from fairbandits.worlds.world import World
 
 
 class GroupOption:
-    """A number for everybody, or for each of some groups.
+    """A number for all users, or for each of some groups.
 
     Parameters
     ----------
     name : str
         The name of the option, for errors.
     value : float or mapping of group to float
-        The number, at most 1; 0 for groups that are not named.
+        The number, at most 1; it is 0 for groups that are not named.
     least : float
         The smallest number.
 
@@ -30,7 +30,7 @@ class GroupOption:
 
     def __init__(self, name: str, value: Any, least: float) -> None:
         self._name = name
-        # JSON has text as keys, so groups are compared as text.
+        # Keys in JSON are text, so groups are compared as text.
         self._by_group: dict[str, float] = {}
         self._default = 0.0
         if isinstance(value, Mapping):
@@ -56,7 +56,7 @@ class GroupOption:
         return self._default
 
     def check(self, world: World) -> None:
-        """Raise ValueError unless every group that is named visits the world."""
+        """Raise ValueError unless users of every named group visit the world."""
         unseen, seen = set(self._by_group), set[str]()
         if not unseen:
             return

@@ -36,10 +36,10 @@ def read_groups(table: FrameTable, group: str | Sequence[str]) -> list[Group]:
 
 
 def sensitive_params(columns: Sequence[str], group: str | Sequence[str]) -> dict[str, Any]:
-    """Return what policies may want to know about sensitive columns, by the name of their parameter.
+    """Return parameters by which policies can refer to sensitive columns, by name.
 
     These are the columns to drop, and pairs of columns that a user and the counterfactual twin exchange, for
-    attributes of two values.
+    attributes with two values.
 
     Examples
     --------

@@ -26,10 +26,10 @@ class LabelledWorld:
 
     This is the supervised-to-bandit conversion: the reward of the right class is 1, that of all others is 0, and
     the policy sees only the reward of the class that it chose. `expected` is the reward given the label: the label
-    counts as the truth, also where similar rows have different labels.
+    counts as the truth, even if similar rows have different labels.
 
-    Contexts are a constant, the columns of the row, and which class the arm is, encoded as in
-    `fairbandits.Recommender`; the columns of groups are features as well, unless `features` leaves them out.
+    A context consists of a constant, the columns of the row, and the class of the arm, encoded as in
+    `fairbandits.Recommender`; the columns of groups are also features, unless `features` leaves them out.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class LabelledWorld:
     features : sequence of str, optional
         The columns that are features; by default all but the label.
     categories : sequence of str
-        Columns of numbers that are categories.
+        Numeric columns that hold categories.
     rewards : mapping of arm to mapping of label to float, optional
         The reward of each arm for each label, in [0, 1], such as
         {"lend": {"repaid": 1, "defaulted": 0}, "refuse": {"repaid": 0.3, "defaulted": 0.6}}. By default the arms
@@ -52,7 +52,7 @@ class LabelledWorld:
         The number of rounds; by default one per row. Rows are drawn without replacement as long as there are
         enough. All rounds belong to the test part.
     random_state : int, numpy Generator or None
-        The seed, or the source of randomness: the order of the rows.
+        The seed, or the source of randomness, which determines the order of the rows.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ def _rewards_by_label(
 
 
 def _reward(rewards: RewardTable, arm: Any, label: Any) -> float:
-    # JSON has text as keys, and Boolean labels are read as text.
+    # Keys in JSON are text, and Boolean labels are read as text.
     of_arm = {category_text(key): value for key, value in rewards[arm].items()}
     text = category_text(label)
     if text not in of_arm:

@@ -23,41 +23,42 @@ ByGroup = float | Mapping[Any, float]
 
 # By default an arm comes and goes this many times.
 _PERIODS = 5
-# The number of visits in which rewards other than 0 and 1 are looked for.
+# The number of visits that are searched for rewards other than 0 and 1.
 _TRIED = 100
 
 
 class ModifiedWorld:
     """A world with delayed, missing, biased or noisy rewards, drift, or arms that come and go.
 
-    Delay, missing rewards, bias and noise concern feedback: what a policy sees, and when. The rewards that count,
-    `expected`, stay the same. Drift and arms that come and go change the world itself.
+    Delay, missing rewards, bias and noise concern the feedback: the rewards that a policy sees, and when it sees
+    them. The rewards that count, `expected`, stay the same. Drift and arms that come and go change the world
+    itself.
 
     Parameters
     ----------
     world : World, or mapping of a name to parameters
         The world, with rewards in [0, 1]. As JSON it is {name: parameters}, with the name of a class of
-        `fairbandits.worlds`, or "module:Class"; such a world gets `random_state` as well, if it takes one.
+        `fairbandits.worlds`, or "module:Class"; such a world also gets `random_state`, if it takes one.
     delay : int or pair of ints
-        The number of further rounds that are decided before a reward arrives, or the lowest and the highest, of
-        which all are equally likely.
+        The number of further rounds that are decided before a reward arrives, or the lowest and the highest such
+        number; all numbers in this range are equally likely.
     missing : float or mapping of group to float
         The probability that the reward of a round is never seen.
     bias : float or mapping of group to float
-        What is added to the rewards that are seen, which are then cut off at 0 and 1.
+        A number that is added to the observed rewards, which are then clipped to [0, 1].
     noise : float or "bernoulli"
-        Noise on the rewards that are seen, in addition to that of the world; see
-        `fairbandits.worlds.noise.with_noise`. A number, the standard deviation of Gaussian noise, has no effect on
-        a reward of 0 or 1, so it raises ValueError if all rewards of the world are. There, `bias` together with
-        "bernoulli" flips rewards at random.
+        Noise on the observed rewards, in addition to that of the world; see `fairbandits.worlds.noise.with_noise`.
+        A number, the standard deviation of Gaussian noise, has no effect on a reward of 0 or 1, so it raises
+        ValueError if all rewards of the world are 0 or 1. In such a world, `bias` together with "bernoulli" flips
+        rewards at random.
     drift : float, optional
         The share of the rounds after which preferences reverse: in each round, the best arm then has the reward of
         the worst, the second-best that of the second-worst, and so on.
     present : float
-        The share of arms that are on offer at a time, at least one arm in each round. Every arm comes and goes in
-        a rhythm of `period` rounds, each arm at other times.
+        The share of arms that are on offer at a time; at least one arm is on offer in each round. Every arm comes
+        and goes in a rhythm of `period` rounds, at different times for each arm.
     period : int, optional
-        The number of rounds from one coming of an arm to the next; by default a fifth of the rounds.
+        The number of rounds from one arrival of an arm to the next; by default a fifth of the rounds.
     random_state : int, numpy Generator or None
         The seed, or the source of randomness.
 
@@ -66,13 +67,13 @@ class ModifiedWorld:
     world : World
         The world without modifications.
     data_source : str
-        That of the world.
+        The data source of the world.
 
     Notes
     -----
-    Options by group are mappings such as {"female": 0.3}; groups that are not named have 0. Where a user has
-    several attributes, all values are looked up, and the first one that is named counts. Groups that are named
-    must visit the world of `random_state` 0; from worlds of other seeds, a small group may be absent by chance.
+    Options by group are mappings such as {"female": 0.3}; groups that are not named have 0. If a user has several
+    attributes, all values are looked up, and the first one that is named counts. Users of every named group must
+    visit the world of `random_state` 0; in worlds of other seeds, a small group may be absent by chance.
 
     Examples
     --------
@@ -127,7 +128,8 @@ class ModifiedWorld:
 
     def visits(self) -> Iterator[Visit]:
         """Iterate over the rounds from the start."""
-        # Not the seed alone, from which the world, or a modified one in this one, may have started as well.
+        # Not from the seed alone, because the world, or a modified world within this one, may have started from it
+        # too.
         rng = np.random.default_rng((self._seed, self._depth))
         rhythm = ArmRhythm(self._present, self._period, rng.random())
         low, high = self._delay
@@ -156,7 +158,7 @@ class ModifiedWorld:
 
 
 def turn_preferences(expected: Floats, rewards: Floats) -> tuple[Floats, Floats]:
-    """Return means and rewards after the best arm has exchanged its own with the worst, and so on inwards.
+    """Return means and rewards after the best arm has swapped with the worst, and so on inwards.
 
     Examples
     --------
@@ -172,7 +174,7 @@ def turn_preferences(expected: Floats, rewards: Floats) -> tuple[Floats, Floats]
 
 
 def _is_binary(world: World) -> bool:
-    """Return whether the first visits have rewards, all of which are 0 or 1."""
+    """Return whether the first visits have rewards, and all of these are 0 or 1."""
     rewards = np.concatenate([visit.rewards for visit in islice(world.visits(), _TRIED)])
     known = rewards[~np.isnan(rewards)]
     return known.size > 0 and bool(np.isin(known, (0.0, 1.0)).all())

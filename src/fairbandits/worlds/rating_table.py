@@ -93,7 +93,7 @@ def _counted_rows(user: Categorical, item: Categorical, rating: Floats) -> tuple
 
 
 def _most_rated(rows: Ints, items: Sequence[Any], n_arms: int | None) -> Ints:
-    """Return the rows of the items with the most ratings; among equals, of those that appear first."""
+    """Return the rows of the items with the most ratings; among equals, of the items that appear first."""
     if n_arms is None:
         return rows
     column = Categorical.encode([items[row] for row in rows])
@@ -132,7 +132,7 @@ def _rows_of(
 def _changing(ratings: FrameTable, name: str, rows: Ints, column: Categorical, first: Ints) -> Any | None:
     """Return a user (or item) for whom a column has several values; None if there is none."""
     read = ratings.read(name, ratings.kind(name))
-    # Gaps are NaN, which differs from itself.
+    # Missing values are NaN, which differs from itself.
     values = (read.codes if isinstance(read, Categorical) else np.where(np.isnan(read), np.inf, read))[rows]
     (changed,) = np.nonzero(values != values[first][column.codes])
     return column.labels[column.codes[changed[0]]] if changed.size else None

@@ -22,14 +22,14 @@ _LEAST_RATED = 2
 class RatingsWorld:
     """Users and items of a table of ratings; every reward is a rating that the user gave.
 
-    In each round a user is drawn at random, and offered some of the items that he or she rated. So the reward of
-    every arm on offer is known, and nothing is imputed. `expected` is the rating, scaled to [0, 1]: it counts as
-    the truth. What the world cannot tell is how users would like items that they did not rate; people rate what
+    In each round, a user is drawn at random and offered some of the items that the user rated. So the reward of
+    every arm on offer is known, and nothing is imputed. `expected` is the rating, scaled to [0, 1], which counts
+    as the truth. The world cannot show how users would like items that they did not rate. People rate items that
     they chose to see, so means are higher than those of items shown at random.
 
-    Contexts are a constant, the columns of the user, those of the item, and `matches`, encoded as in
-    `fairbandits.Recommender`; the columns of groups are features as well, unless `features` leaves them out. Where
-    no column describes users (or items), their ids are features if there are at most 50; if there are more, only
+    A context consists of a constant, the columns of the user, those of the item, and `matches`, encoded as in
+    `fairbandits.Recommender`; the columns of groups are also features, unless `features` leaves them out. If no
+    column describes users (or items), their ids are features if there are at most 50; if there are more, only
     policies with a model per arm can tell items apart.
 
     Parameters
@@ -50,20 +50,21 @@ class RatingsWorld:
     features : sequence of str, optional
         The columns of users that are features; by default all but the id.
     matches : sequence of str, or mapping of str to (user column, item column)
-        What users and items can have in common.
+        Properties that users and items can have in common.
     categories : sequence of str
-        Columns of numbers that are categories.
+        Numeric columns that hold categories.
     n_arms : int, optional
         The number of items, those with the most ratings; by default all items.
     offered : int
-        The number of items on offer in a round; fewer where the user rated fewer. Users who rated only one of the
+        The number of items on offer in a round; fewer if the user rated fewer. Users who rated only one of the
         items do not take part.
     reward_range : pair of floats, optional
         The ratings that become 0 and 1; by default the lowest and the highest of the table.
     rounds : int
         The number of rounds; all of them belong to the test part.
     random_state : int, numpy Generator or None
-        The seed, or the source of randomness: which users come, and what they are offered.
+        The seed, or the source of randomness, which determines the users who arrive and the items they are
+        offered.
 
     Attributes
     ----------
@@ -153,7 +154,7 @@ class RatingsWorld:
         users = rng.choice(able, self.rounds)
         sizes = np.minimum(counts, self._offered)[users]
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        # Ratings in the order of users, so that those of a user are a slice.
+        # Sort ratings by user, so that the ratings of a user are a slice.
         order = np.argsort(table.user, kind="stable")
         first = np.concatenate([[0], np.cumsum(counts)])
         chosen = np.empty(starts[-1], np.int64)

@@ -2,7 +2,7 @@
 
 `docs/reference/data_cards.md` describes the data.
 
-Sensitive attributes are columns of the contexts as well, as in most work on these data and in the paper's world: a
+Sensitive attributes are also columns of the contexts, as in most work on these data and in the paper's world: a
 policy may use them, and a policy that must not can be given the other columns by name (`world.columns`).
 """
 
@@ -26,7 +26,7 @@ Seed = int | np.random.Generator | None
 
 
 class AdultIncome(LabelledWorld):
-    """People of the Adult dataset; arms are the two brackets of income, and the right one has reward 1.
+    """People of the Adult dataset; the arms are the two income brackets, and the right one has reward 1.
 
     Parameters
     ----------
@@ -56,9 +56,10 @@ class AdultIncome(LabelledWorld):
 
 
 class Compas(LabelledWorld):
-    """Defendants of the COMPAS data; arms are whether they were charged again within two years.
+    """Defendants of the COMPAS data; the arms predict whether they were charged again within two years.
 
-    The reward of the right arm is 1. Contexts have age, sex, race, charge and earlier offences, but not the score.
+    The reward of the right arm is 1. Contexts contain age, sex, race, charge and earlier offences, but not the
+    score.
 
     Parameters
     ----------
@@ -85,13 +86,13 @@ class Compas(LabelledWorld):
 
 
 class GermanCredit(LabelledWorld):
-    """Applicants of the German Credit data; arms are good and bad credit risks, and the right one has reward 1.
+    """Applicants of the German Credit data; the arms are good and bad risk, and the right one has reward 1.
 
     Parameters
     ----------
     group : {"age", "sex"}
-        The sensitive attribute; ages are up to 25 and over 25. Sex is as most work on these data derives it from a
-        column that may not contain it; see the data card.
+        The sensitive attribute; ages are up to 25 and over 25. Sex is derived, as in most work on these data, from
+        a column that may not contain it; see the data card.
     rounds : int
         The number of rounds. There are 1,000 applicants: for more rounds they are drawn with replacement, so a
         policy meets most of them again.
@@ -114,7 +115,7 @@ class GermanCredit(LabelledWorld):
 
 
 class Warfarin(LabelledWorld):
-    """Patients who take warfarin; arms are a low, medium or high weekly dose, and the right one has reward 1.
+    """Patients who take warfarin; the arms are a low, medium or high weekly dose; the right one has reward 1.
 
     The right dose is the one that the patient's physician found in the end: low below 21 mg a week, medium from 21
     to 49 mg, high above 49 mg.
@@ -153,7 +154,7 @@ class MovieLens(RatingsWorld):
     n_arms : int
         The number of films, those with the most ratings.
     offered : int
-        The number of films on offer in a round; fewer where the user rated fewer of them.
+        The number of films on offer in a round; fewer if the user rated fewer of them.
     rounds : int
         The number of rounds; users are drawn with replacement.
     random_state, data

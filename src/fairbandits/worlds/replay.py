@@ -20,7 +20,7 @@ from fairbandits.worlds.table_contexts import contexts_of_arms
 from fairbandits.worlds.table_files import read_table, select_rows, table_name
 from fairbandits.worlds.world import Visit
 
-# A uniform log looks less uniform than this with one chance in a million.
+# A uniform log looks less uniform than this with a probability of one in a million.
 _LEAST_P_VALUE = 1e-6
 
 
@@ -29,20 +29,20 @@ class ReplayWorld:
 
     The reward of a row is known for the arm that was shown, and for no other. In the replay method (Li, Chu,
     Langford and Wang, 2011), a round counts only if the policy chooses that arm: then the policy sees and learns
-    the reward; otherwise the round is as if it had not been. Because the arms of the log are independent of
-    everything else, the rounds that count are distributed like rounds in which the policy had decided itself, and
-    means over them estimate what it would have earned in as many rounds. With K arms about one row in K counts, so
-    a run of n rounds needs a log of n K rows.
+    the reward; otherwise the round is ignored. Because the arms of the log are independent of everything else, the
+    rounds that count are distributed like rounds in which the policy itself had decided, and means over them
+    estimate the policy's mean reward in as many rounds. With K arms, about one row in K counts, so a run of n
+    rounds needs a log of n K rows.
 
-    So `expected` and `rewards` are the logged reward for the arm that was shown, and NaN, unknown, for all others.
-    In a trace, mean rewards and gaps are computed from the rounds that count. What needs the rewards of arms that
-    were not shown is unknown, and NaN: the best arm, utility loss and regret; there is no oracle. Logs whose arms
-    were not chosen uniformly need importance weighting: see `fairbandits.ope`.
+    So `expected` and `rewards` are the logged reward for the arm that was shown, and NaN (unknown) for all others.
+    In a trace, mean rewards and gaps are computed from the rounds that count. Anything that needs the rewards of
+    arms that were not shown is unknown (NaN): the best arm, utility loss and regret. There is no oracle. Logs
+    whose arms were not chosen uniformly need importance weighting: see `fairbandits.ope`.
 
     Parameters
     ----------
     log : data frame, or path of a CSV or Parquet file
-        One row per decision, of which every arm was possible. Rows without arm or reward are dropped.
+        One row per decision, in which every arm could have been chosen. Rows without arm or reward are dropped.
     arm, reward : str
         The columns of arms and rewards.
     group : str or sequence of str
@@ -50,17 +50,18 @@ class ReplayWorld:
         {"sex": "female", "race": "Black"}.
     propensity : str, optional
         The column with the probability of the arm that was shown, which must be the same in all rows. Without it,
-        a log in which some arms are more frequent than chance explains is refused.
+        a log in which some arms are more frequent than chance explains is rejected.
     features : sequence of str, optional
         The columns that are features; by default all but arm, reward and propensity.
     categories : sequence of str
-        Columns of numbers that are categories.
+        Numeric columns that hold categories.
     reward_range : pair of floats, optional
         The rewards that become 0 and 1; by default the lowest and the highest of the log.
     rounds : int, optional
         The number of rows; by default all.
     random_state : int, numpy Generator or None
-        The seed, or the source of randomness: the order of the rows, which the method takes to be independent.
+        The seed, or the source of randomness, which determines the order of the rows; the method assumes that the
+        rows are independent.
 
     Attributes
     ----------

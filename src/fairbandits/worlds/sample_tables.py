@@ -1,4 +1,4 @@
-"""Tables of users and items to try things with, and rewards that follow from them."""
+"""Sample tables of users and items for experiments, and rewards that depend on them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ class SampleTables:
     Attributes
     ----------
     users : pandas.DataFrame
-        `user`, `age` with gaps, `language`, `level`, `since`, and the sensitive attributes `sex` and `age_band`
-        with gaps.
+        `user`, `age` with missing values, `language`, `level`, `since`, and the sensitive attributes `sex` and
+        `age_band` with missing values.
     items : pandas.DataFrame
-        By `item`: `title`, `topic` with gaps, `hours` with gaps, `level`, `released`, `language`.
+        Indexed by `item`: `title`, `topic` and `hours` (both with missing values), `level`, `released`,
+        `language`.
 
     Examples
     --------

@@ -83,8 +83,8 @@ class StudentsAndVideos:
     drift : bool
         Whether preferences change half-way through the rounds: students then prefer speakers of the other sex.
     data : {"auto", "local", "real", "stand-in"} or a folder
-        The source of the students and videos; see `fairbandits.worlds.load_students`. With "auto",
-        `data_source` tells which data was loaded.
+        The source of the students and videos; see `fairbandits.worlds.load_students`. With "auto", `data_source`
+        shows which data was loaded.
     random_state : int, numpy Generator or None
         The seed, or the source of randomness.
 
@@ -168,8 +168,8 @@ class StudentsAndVideos:
     def twins(self) -> Iterator[tuple[Visit, Visit]]:
         """Iterate over the rounds as pairs: a student's visit, and that of the same student with the other sex.
 
-        Only the two columns of sex, the matching videos and the group change. Attributes that correlate with
-        sex stay: a husband's twin is a woman whose relationship is "Husband". The rewards of twins have no
+        Only the two columns of sex, the matching videos and the group change. Attributes that correlate with sex
+        stay the same: a husband's twin is a woman whose relationship is "Husband". The rewards of twins have no
         noise.
         """
         for round_, visit in enumerate(self.visits()):

@@ -18,8 +18,9 @@ class LinearWorld:
     """A world whose rewards are linear in the contexts, and whose arms favour the first group.
 
     All columns of a context but the last are drawn uniformly from [0, 1], independently for each arm and round.
-    The last column is how much the arm favours the visitor's group: arm 0 treats all groups alike, and the last
-    arm gives the first group `gap` more than the last group. A policy can close the gap, at a cost in reward.
+    The last column is the degree to which the arm favours the visitor's group: arm 0 treats all groups alike, and
+    the last arm gives the first group `gap` more than the last group. A policy can close the gap, at a cost in
+    reward.
 
     Parameters
     ----------
@@ -109,8 +110,8 @@ class UnequalWorld:
 
     Visitors are of two groups and, within each, of two kinds, all equally likely. Both kinds of the first group
     earn 0.9 from arm 0 and 0.6 from arm 1. In the second group, one kind earns 0.4 from arm 0 and 0.1 from arm 1,
-    the other kind the reverse. So the smallest possible gap is 0.2, and the second group can only lose by whatever
-    else a policy does for fairness. A context is one-hot: arm, group and kind. Rewards are 0 or 1.
+    the other kind earns the reverse. So the smallest possible gap is 0.2, and anything more that a policy does for
+    fairness can only harm the second group. A context is one-hot: arm, group and kind. Rewards are 0 or 1.
 
     Parameters
     ----------

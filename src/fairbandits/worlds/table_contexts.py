@@ -22,8 +22,8 @@ from fairbandits.contexts.column_encoders import as_categorical, category_text
 from fairbandits.contexts.context_fitting import as_names, fit_context_encoder
 from fairbandits.contexts.table_encoder import as_dense
 
-#: Ids are features only where no other column is, and only up to this number: a feature of a single user or item
-#: can be learned from the rounds of that user or item alone.
+#: Ids are features only if no other column is, and only up to this number: a feature of a single user or item can
+#: be learned only from the rounds of that user or item.
 MAX_IDS = 50
 # The column of arms that have no table.
 _ID = "id"
@@ -84,14 +84,14 @@ def contexts_of_tables(
     users, items : FrameTable
         One row per user, and one per item.
     item_id, user_id : str
-        The columns with their ids; users may have none. Where there are no other features, the ids are features,
-        if there are at most `MAX_IDS`.
+        The columns with their ids; users may have none. If there are no other features, the ids are features,
+        provided that there are at most `MAX_IDS`.
     left_out : sequence of str
-        Further columns of users that are no features, unless `features` names them.
+        Further columns of users that are not features, unless `features` names them.
     features, matches, categories
-        As `fairbandits.Recommender` takes them.
+        As for `fairbandits.Recommender`.
     visitors : FrameTable, optional
-        The users who come, where these are not all.
+        The users who arrive, if these are not all users.
     """
     encoder = fit_context_encoder(
         users,
@@ -147,7 +147,7 @@ def contexts_of_arms(
 
 
 def _or_ids(encoder: Any, ids: Sequence[Any], column: str) -> Any:
-    """Return the encoder; one of ids if it has no features and they are few."""
+    """Return the encoder, or an encoder of ids if it has no features and there are few ids."""
     if encoder.used or len(ids) > MAX_IDS:
         return encoder
     return TableEncoder((CategoryEncoder(column, tuple(map(category_text, ids))),), encoder.has_constant)

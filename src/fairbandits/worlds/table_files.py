@@ -1,4 +1,4 @@
-"""Tables that worlds are made of: data frames, or files in CSV or Parquet."""
+"""Tables from which worlds are built: data frames, or files in CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _read_file(path: Path, what: str) -> Any:
     try:
         if path.suffix in (".parquet", ".pq"):
             table = pyarrow.parquet.read_table(path)
-            # pandas stores the numbers of selected rows, which describe nobody.
+            # pandas stores the numbers of selected rows, which describe neither users nor items.
             return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])
         options = pyarrow.csv.ParseOptions(delimiter=_delimiter(path))
         return pyarrow.csv.read_csv(path, parse_options=options)

@@ -21,8 +21,8 @@ class Visit:
     group : hashable, mapping or None
         The visitor's group, as `choose` takes it.
     expected : array of shape (n_arms,)
-        The true mean reward of each arm for this visitor: the one that counts. No policy sees it. NaN where it
-        is unknown, as in the replay of a log; `rewards` is NaN there as well.
+        The true mean reward of each arm for this visitor, by which policies are measured. No policy sees it. NaN
+        where it is unknown, as in the replay of a log; `rewards` is then also NaN.
     rewards : array of shape (n_arms,)
         The reward of each arm that a policy would see in this round: `expected` plus noise, and plus bias where
         feedback is biased. A policy sees only the entry of the arm that it picks, and nothing where it is NaN.

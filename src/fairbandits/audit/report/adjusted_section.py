@@ -1,4 +1,4 @@
-"""The section of adjusted gaps."""
+"""The section on adjusted gaps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairbandits.report.phrases import capitalise
 from fairbandits.views.text import counted, join_names, percent
 
 _MAX_NAMES = 6
-# From this share of rewards that are not comparable on, a sentence warns.
+# If at least this share of the rewards is not comparable, a sentence warns about it.
 _LARGE_SHARE = 0.05
 _WIDTHS = (
     "The adjusted intervals have an error probability of their own, so they may be narrower than those without "
@@ -28,7 +28,7 @@ _HIDDEN = (
 
 
 def adjusted_section(audit: Audit, comparison: Comparison) -> Section | None:
-    """Return the section; None without factors."""
+    """Return the section, or None if there are no factors."""
     result = comparison.adjusted
     if result is None:
         return None
@@ -71,7 +71,7 @@ def _sentence(audit: Audit, comparison: Comparison, each: AdjustedGap) -> str:
 
 
 def _absolute(estimate: IntervalEstimate) -> IntervalEstimate:
-    """Return the estimate in the direction that the words "more" or "less" give it."""
+    """Return the estimate without its sign, which the word "more" or "less" conveys."""
     if estimate.value > 0.0:
         return estimate
     return IntervalEstimate(-estimate.value, -estimate.high, -estimate.low)

@@ -27,7 +27,7 @@ from fairbandits.report.number_formats import json_number
 def analysis_to_dict(analysis: GapAnalysis, sentences: AuditSentences) -> dict[str, Any]:
     """Return the gap of a comparison as JSON values."""
     gap, timeline, history = analysis.gap, analysis.timeline, analysis.history
-    # The shares of a decomposition are ordered by mean reward.
+    # The two shares in a decomposition are in the order of mean reward.
     is_swapped = sentences.settings.lower_is_better
     return {
         "gap": {
@@ -50,7 +50,7 @@ def analysis_to_dict(analysis: GapAnalysis, sentences: AuditSentences) -> dict[s
 
 
 def estimate_to_dict(estimate: IntervalEstimate) -> dict[str, float | None]:
-    """Return an estimate as JSON values; an interval that does not exist is null."""
+    """Return an estimate as JSON values; the bounds are null if there is no interval."""
     return {name: json_number(getattr(estimate, name)) for name in ("value", "low", "high")}
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the rows of a log, in sentences."""
+"""Sentences about problems with the rows of a log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_VARIANTS = 5
 
 
 def check_sentences(checks: LogChecks) -> list[str]:
-    """Return a sentence for each thing that was found.
+    """Return a sentence for each problem that was found.
 
     Examples
     --------

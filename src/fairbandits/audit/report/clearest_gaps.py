@@ -1,4 +1,4 @@
-"""Gaps that are demonstrable between other groups than those with the highest and the lowest mean reward.
+"""Gaps that are demonstrable between groups other than those with the highest and the lowest mean reward.
 
 With more than two groups, the interval of the largest gap may exclude zero, or the tolerance, because of two large
 groups, while the groups with the extreme means are so small that their difference may be chance.
@@ -15,7 +15,7 @@ Number = Callable[[float], str]
 
 
 def clearest_gap(result: GapAnalysis | WindowGap, tolerance: float | None) -> ClearestGap | None:
-    """Return the clearest gap if it alone exceeds the tolerance, not that of the extreme means; otherwise None."""
+    """Return the clearest gap if it exceeds the tolerance but that of the extreme means does not, or else None."""
     clearest, threshold = result.clearest, tolerance or 0.0
     if clearest is None or result.gap.low <= threshold or clearest.extremes.low > threshold:
         return None
@@ -23,7 +23,7 @@ def clearest_gap(result: GapAnalysis | WindowGap, tolerance: float | None) -> Cl
 
 
 def clearest_sentence(analysis: GapAnalysis, clearest: ClearestGap, number: Number, interval_name: str) -> str:
-    """Return that an interval is not about the groups with the extreme means, and the clearest gap."""
+    """Explain that an interval is not for the groups with the extreme means, and state the clearest gap."""
     lower, higher = describe_groups(analysis, clearest.disadvantaged, clearest.advantaged)
     pair, extremes = clearest.difference, clearest.extremes
     return (
@@ -40,7 +40,7 @@ def clearest_note(
     number: Number,
     interval_name: str,
 ) -> str:
-    """Return the note on a row of a table that shows the clearest gap instead of the largest one."""
+    """Return the note for a table row that shows the clearest gap instead of the largest."""
     lower, higher = describe_groups(analysis, clearest.disadvantaged, clearest.advantaged)
     groups = [group for group in (result.disadvantaged, result.advantaged) if group is not None]
     lowest, highest = describe_groups(analysis, *groups)

@@ -12,12 +12,12 @@ from fairbandits.views.text import confidence_percent, join_names, percent
 
 Number = Callable[[float], str]
 
-# From this share of rewards from one-sided or rare arms on, a sentence warns about them.
+# If at least this share of the rewards came from one-sided or rare arms, a sentence warns about it.
 _LARGE_SHARE = 0.05
 
 
 def effects_sentence(analysis: GapAnalysis, number: Number, interval_name: str, lower_is_better: bool) -> str:
-    """Return the exposure effect and the within-arm effect."""
+    """State the exposure effect and the within-arm effect."""
     parts = analysis.decomposition
     exposure, within_arm = parts.exposure_effect, parts.within_arm_effect
     [users] = describe_groups(analysis, analysis.disadvantaged)
@@ -43,7 +43,7 @@ def effects_sentence(analysis: GapAnalysis, number: Number, interval_name: str, 
 
 
 def top_arms_sentence(analysis: GapAnalysis, number: Number) -> str:
-    """Return the arms that contribute most to the gap."""
+    """List the arms that contribute most to the gap."""
     parts = analysis.decomposition
     if parts.n_arms == 1:
         return "There is only one arm."
@@ -79,7 +79,7 @@ def one_sided_sentence(analysis: GapAnalysis, groups: tuple[GroupResult, GroupRe
 
 
 def rare_sentence(analysis: GapAnalysis) -> str | None:
-    """Return a warning if many rewards came from arms that one of the groups received too rarely."""
+    """Return a warning if many rewards came from arms that one of the groups received too seldom."""
     share = analysis.decomposition.rare_share
     if share < _LARGE_SHARE:
         return None
@@ -90,7 +90,7 @@ def rare_sentence(analysis: GapAnalysis) -> str | None:
 
 
 def missing_sentence(analysis: GapAnalysis, number: Number, confidence: float) -> str:
-    """Return the shares of missing rewards, and the worst-case bounds of the gap."""
+    """State the shares of missing rewards, and the worst-case bounds of the gap."""
     if not any(group.missing for group in analysis.groups):
         return "No rewards are missing."
     missing = analysis.missing
@@ -117,7 +117,7 @@ def _is_visible(value: float, number: Number) -> bool:
 
 
 def _share(effect: IntervalEstimate, number: Number, interval_name: str, is_gap: bool) -> str:
-    """Return how much an effect contributes; that it may be chance, unless that is said of the whole gap."""
+    """State the contribution of an effect and, unless the whole gap may be chance, whether the effect may be."""
     reduces = effect.value < 0.0
     low, high = (-effect.high, -effect.low) if reduces else (effect.low, effect.high)
     interval = f" ({interval_name}: {number(low)} to {number(high)})" if not math.isnan(low) else ""

@@ -19,7 +19,7 @@ _METHOD = (
 
 
 def exposure_section(audit: Audit, comparison: Comparison) -> Section | None:
-    """Return the section; None if there is a single arm."""
+    """Return the section, or None if there is a single arm."""
     result = comparison.exposure
     if result is None:
         return None

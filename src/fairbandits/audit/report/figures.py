@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Styles = Mapping[Labels, GroupStyle]
 
 _MAX_GROUPS = 10
-# Not among the colours of groups.
+# This colour is not used for any group.
 _EXPOSURE, _WITHIN_ARM = "#7570B3", "#E69F00"
 
 
@@ -38,7 +38,7 @@ def mean_rewards(analysis: GapAnalysis, styles: Styles, tolerance: float | None)
 def draw_mean_rewards(
     ax: Axes, analysis: GapAnalysis, styles: Styles, tolerance: float | None, max_groups: int
 ) -> None:
-    """Draw the mean reward of each group, of many those at either end."""
+    """Draw the mean reward of each group or, if there are many groups, of those at either end."""
     groups = extremes_of(analysis.groups, max_groups)
     for y, group in enumerate(groups):
         style = styles[group.labels]

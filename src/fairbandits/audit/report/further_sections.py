@@ -16,7 +16,7 @@ from fairbandits.report.number_formats import json_number
 
 
 def further_sections(audit: Audit, comparison: Comparison) -> list[Section]:
-    """Return the sections of a comparison; none if small cells are suppressed, which their counts would reveal."""
+    """Return the sections of a comparison; none if small cells are suppressed, since counts would reveal them."""
     if audit.settings.min_cell:
         return []
     makers = (reference_section, adjusted_section, impact_section, exposure_section)
@@ -24,13 +24,13 @@ def further_sections(audit: Audit, comparison: Comparison) -> list[Section]:
 
 
 def further_to_dict(comparison: Comparison, min_cell: int) -> dict[str, Any]:
-    """Return the analyses of a comparison as JSON values; None for those not made, or suppressed."""
+    """Return the analyses of a comparison as JSON values, with None for those that are missing or suppressed."""
     names = "reference", "adjusted", "impact", "exposure"
     return {name: None if min_cell else _to_json(getattr(comparison, name)) for name in names}
 
 
 def _to_json(value: Any) -> Any:
-    """Return results as JSON values: groups by their labels, numbers that are not finite as None."""
+    """Return results as JSON values: groups become their labels, and non-finite numbers become None."""
     if isinstance(value, GroupResult):
         return list(value.labels)
     if is_dataclass(value):

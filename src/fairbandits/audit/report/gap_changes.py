@@ -1,9 +1,9 @@
-"""How a gap changed over time: it opened, closed, reversed, or none of these.
+"""The change of a gap over time: it opened, closed, reversed, or none of these.
 
 All conclusions follow from the simultaneous intervals of the windows, for the two groups that are demonstrably
-furthest apart in any window. Other groups may be so small that their means, and with them the range of all means,
-say nothing in a single window. The difference is *excessive* in a window if its interval lies beyond the tolerance
-(beyond zero, without one). Two windows differ if their intervals do not overlap.
+furthest apart in any window. Other groups may be so small that their means, and therefore the range of all means,
+are uninformative in a single window. The difference is *excessive* in a window if its interval lies beyond the
+tolerance (or beyond zero, if there is no tolerance). Two windows differ if their intervals do not overlap.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class GapChange:
     ----------
     kind : str
         "none" (the gap is excessive in no window), "opened", "closed" (it is within the tolerance again), "grew",
-        "shrank" (it is smaller, and not shown to be within the tolerance), "returned" (it closed and opened
-        again), "reversed" (the other group is disadvantaged), "ended" (its groups have too little data since), or
-        "steady".
+        "shrank" (it is smaller, but not shown to be within the tolerance), "returned" (it closed and opened
+        again), "reversed" (the other group is now disadvantaged), "ended" (its groups have had too little data
+        since), or "steady".
     pair : tuple of two GroupResult
-        The two groups, first the one whose mean was higher; empty if the kind is "none".
+        The two groups, the one whose mean was higher first; empty if the kind is "none".
     windows : tuple of int
         The windows in which the gap between them is excessive.
     turns : tuple of pairs of ints
-        For each time that it reversed: the last window before, and the first one after.
+        For each reversal, the last window before it and the first window after it.
     """
 
     kind: str
@@ -54,7 +54,7 @@ class GapChange:
 
 
 def gap_change(history: History) -> GapChange:
-    """Return how the gap changed over the windows of time."""
+    """Determine how the gap changed over the windows of time."""
     if not history.unfair:
         return GapChange("none")
     line = _DifferenceLine(history)
@@ -63,7 +63,7 @@ def gap_change(history: History) -> GapChange:
 
 
 def absent_groups(history: History) -> list[GroupResult]:
-    """Return the groups that are compared over the whole log, and not in the most recent window."""
+    """Return the groups that are compared over the whole log but not in the most recent window."""
     return [group for i, group in enumerate(history.groups) if math.isnan(history.means.mean[-1, i])]
 
 
@@ -100,7 +100,7 @@ class _DifferenceLine:
 
     @property
     def turns(self) -> tuple[tuple[int, int], ...]:
-        """Where the difference reversed."""
+        """The windows between which the difference reversed."""
         is_reversed = self._is_reversed
         return tuple(pair for pair in pairwise(self.excessive) if is_reversed[pair[0]] != is_reversed[pair[1]])
 
@@ -129,5 +129,5 @@ class _DifferenceLine:
         return "shrank" if any(self._is_smaller(window, self.excessive) for window in later) else "steady"
 
     def _is_smaller(self, window: int, others: list[int]) -> bool:
-        """Return whether the difference is demonstrably smaller than in any of the other windows."""
+        """Return whether the difference is demonstrably smaller than in any of the other given windows."""
         return bool(self._is_within[window]) or any(self.high[window] < self.low[other] for other in others)

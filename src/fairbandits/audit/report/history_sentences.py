@@ -1,4 +1,4 @@
-"""Sentences about a gap over time: now, and when it opened, closed or reversed."""
+"""Sentences about a gap over time: its present size, and when it opened, closed or reversed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _ENDINGS = {
 def recent_sentence(
     analysis: GapAnalysis, number: Number, interval_name: str, tolerance: float | None, less: str, span: float
 ) -> str | None:
-    """Return the gap in the most recent window; None without one.
+    """Describe the gap in the most recent window; return None if there is no such window.
 
     Parameters
     ----------
     analysis : GapAnalysis
         The gap.
     number : callable
-        Formats rewards.
+        A function that formats rewards.
     interval_name : str
         The name of the intervals.
     tolerance : float or None
@@ -75,7 +75,7 @@ def recent_sentence(
 
 
 def detectable_sentence(gap: float, span: float, number: Number) -> str:
-    """Return which gap would have been found with 80% power.
+    """State the smallest gap that would have been found with 80% power.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def detectable_sentence(gap: float, span: float, number: Number) -> str:
 
 
 def change_sentence(analysis: GapAnalysis, tolerance: float | None, less: str) -> str | None:
-    """Return how the gap changed: opened, closed, reversed, or none of these; None without a history."""
+    """Describe how the gap changed (opened, closed, reversed, or none of these); return None without a history."""
     history = analysis.history
     if history is None:
         return None
@@ -137,7 +137,7 @@ def _growth(history: History, change: GapChange, above: str, often: str) -> str:
 
 
 def _opening(history: History, change: GapChange, above: str) -> str:
-    """Return since when the gap has been excessive, or in which windows if not in all since the first."""
+    """State since when the gap has been excessive or, if it was not always so since then, in which windows."""
     first, n = change.windows[0], history.windows.n
     if first == n - 1:
         return f"this is the first window in which it is {above}"

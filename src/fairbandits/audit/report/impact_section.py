@@ -1,4 +1,4 @@
-"""The section of impact ratios and the four-fifths rule."""
+"""The section on impact ratios and the four-fifths rule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCREENING = (
 
 
 def impact_section(audit: Audit, comparison: Comparison) -> Section | None:
-    """Return the section; None if impact ratios were not requested."""
+    """Return the section, or None if impact ratios were not requested."""
     result = comparison.impact
     if result is None:
         return None

@@ -1,4 +1,4 @@
-"""What the page says about the log, its methods and its provenance."""
+"""The notes on the page: the log, the methods and the provenance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairbandits.views.text import confidence_percent
 
 
 def describe_log(audit: Audit) -> str:
-    """Return the log, its size and the roles of its columns."""
+    """Describe the log, its size and the roles of its columns."""
     missing = f", {audit.missing:,} of them without a reward" if audit.missing else ""
     given = audit.roles.to_dict()
     roles = {role: given[role] for role in ("arm", "reward", "groups", "user", "time") if role in given}
@@ -23,7 +23,7 @@ def describe_log(audit: Audit) -> str:
 
 
 def notes(audit: Audit) -> list[str]:
-    """Return how to read the report."""
+    """Return the notes on how to read the report."""
     low, high = audit.reward_range
     better = " Lower is better." if audit.settings.lower_is_better else ""
     lines = [
@@ -74,7 +74,7 @@ def _sequential_notes(audit: Audit) -> list[str]:
 
 
 def provenance_rows(audit: Audit) -> dict[str, str]:
-    """Return the provenance and the settings, by name."""
+    """Return the provenance and the settings, keyed by name."""
     known = provenance(audit)
     return {
         "fairbandits": known["fairbandits"],

@@ -1,4 +1,4 @@
-"""What a report leaves out: users who could not be assessed, and sections that could not be shown."""
+"""The omissions of a report: users who could not be assessed, and sections that could not be shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SECTIONS = "the comparison with a reference group and the exposure to arms"
 
 
 def omission_sentences(audit: Audit) -> list[str]:
-    """Return what the log leaves out, who could not be assessed, and which sections are left out, with reasons."""
+    """List the omissions of the log, the users not assessed, and the sections left out, with reasons."""
     unassessed = (audit.sentences.unassessed(comparison) for comparison in audit.comparisons)
     return [*filter(None, [audit.note, *unassessed]), *_sections(audit)]
 

@@ -1,4 +1,4 @@
-"""The HTML page of an audit: the verdict and whom it leaves out, then figures and tables, then the provenance."""
+"""The HTML page of an audit: the verdict and the omissions, then figures and tables, then the provenance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fairbandits.views.text import percent
 
 
 def audit_page(audit: Audit) -> str:
-    """Return the page, with all figures inside it."""
+    """Return the page, with all figures embedded."""
     first = audit.headline
     others = [comparison for comparison in audit.comparisons if comparison is not first]
     parts = [
@@ -48,7 +48,7 @@ def _verdict(audit: Audit) -> str:
 
 
 def _left_out(audit: Audit) -> str:
-    """Return who and what is left out, what is wrong with the rows, and what the intervals assume."""
+    """Return the paragraphs on omissions, on problems with the rows, and on the assumptions of the intervals."""
     return elements.paragraphs(
         [*omission_sentences(audit), *check_sentences(audit.checks), audit.sentences.assumption()]
     )

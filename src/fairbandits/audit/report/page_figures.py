@@ -1,4 +1,4 @@
-"""The figures of the page, with their captions and alternative texts."""
+"""The figures of the page, with their captions and alternative text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def group_means(audit: Audit, analysis: GapAnalysis, styles: Styles) -> str:
 
 
 def over_time(audit: Audit, analysis: GapAnalysis, styles: Styles) -> list[str]:
-    """Return the figures over time: by window for a finished log, cumulative for one that is watched."""
+    """Return the figures over time: by window for a finished log, cumulative for a log that is being watched."""
     if analysis.timeline is not None:
         return [_cumulative(audit, analysis, analysis.timeline, styles)]
     return [] if analysis.history is None else _windows(audit, analysis, analysis.history, styles)
@@ -74,7 +74,7 @@ def _cumulative(audit: Audit, analysis: GapAnalysis, timeline: Timeline, styles:
 
 
 def decomposition(audit: Audit, analysis: GapAnalysis, text: str) -> list[str]:
-    """Return the figures of the effects, and of the contributions of arms."""
+    """Return the figures of the two effects and of the contributions of arms."""
     parts = analysis.decomposition
     pair = f"the gap between {analysis.advantaged.name} and {analysis.disadvantaged.name}"
     caption = f"Contributions of arms to {pair}. Negative contributions reduce the gap."

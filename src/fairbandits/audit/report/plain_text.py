@@ -27,9 +27,9 @@ def _table(title: str, columns: list[str], rows: list[Row]) -> str:
 
 
 def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]], max_name: int = _MAX_NAME) -> str:
-    """Return a table of the first twenty rows, with the first column aligned left and the others right.
+    """Return a table of the first twenty rows, with the first column left-aligned and the others right-aligned.
 
-    Cells with more than `max_name` characters are cut.
+    Cells with more than `max_name` characters are truncated.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The provenance of an audit: what it was made from, with which version, and when."""
+"""The provenance of an audit: its data, the version that made it, and the date."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parse_date(date: str | None) -> str | None:
 
 
 def provenance(audit: Audit) -> dict[str, Any]:
-    """Return what an audit was made from, as JSON values."""
+    """Return the provenance of an audit as JSON values."""
     return {
         "fairbandits": __version__,
         "date": audit.date,

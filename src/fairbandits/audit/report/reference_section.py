@@ -1,4 +1,4 @@
-"""The section of differences and ratios to a reference group."""
+"""The section on differences from a reference group, and ratios to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairbandits.report.phrases import capitalise
 
 
 def reference_section(audit: Audit, comparison: Comparison) -> Section | None:
-    """Return the section; None if no group could be compared with the reference group."""
+    """Return the section, or None if no group could be compared with the reference group."""
     result = comparison.reference
     if result is None:
         return None

@@ -1,4 +1,4 @@
-"""Sections of a report: a title, sentences and a table, for the page and the terminal alike."""
+"""Sections of a report, each with a title, sentences and a table, for both the page and the terminal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Section:
     texts : tuple of str
         Sentences above the table, then warnings.
     headers : tuple of str
-        The titles of the columns, without the first one.
+        The titles of all columns except the first.
     rows : list of tuples
         The name of each row and its cells.
     """
@@ -52,7 +52,7 @@ def _section_html(section: Section) -> str:
 
 
 def between(estimate: IntervalEstimate, number: Callable[[float], str]) -> str:
-    """Return an interval, or an empty string without one, and if the estimate is a division by zero.
+    """Format an interval; return an empty string if there is none, or if the estimate is a division by zero.
 
     Examples
     --------
@@ -67,10 +67,10 @@ def between(estimate: IntervalEstimate, number: Callable[[float], str]) -> str:
 
 
 def ratio_text(value: float) -> str:
-    """Format a ratio; without one, and after division by zero, as an empty string."""
+    """Format a ratio; return an empty string if there is none, or if it is a division by zero."""
     return "" if math.isinf(value) else number_formatter(3)(value)
 
 
 def list_groups(groups: Sequence[GroupResult]) -> str:
-    """Return the names of groups; the labels of an intersection are not separated by commas, unlike the groups."""
+    """Return the names of groups as a list; the labels of an intersection are separated by spaces, not commas."""
     return join_names([" ".join(map(str, group.labels)) for group in groups], _MAX_NAMES)

@@ -55,13 +55,13 @@ class AuditSentences:
 
     @property
     def user_name(self) -> str:
-        """What the audit counts: users, or decisions if users are unknown."""
+        """The units that the audit counts: users, or decisions if users are unknown."""
         return "users" if self.has_users and not self.settings.sequential else "decisions"
 
     # -- the gap ---------------------------------------------------------------------------------------
 
     def summary(self, comparison: Comparison) -> str:
-        """Return the gap, its interval, the conclusion, and how the gap changed over time."""
+        """State the gap, its interval and the conclusion, and describe how the gap changed over time."""
         analysis = comparison.analysis
         if analysis is None:
             return self._no_comparison(comparison)
@@ -69,25 +69,25 @@ class AuditSentences:
         return " ".join(filter(None, parts))
 
     def whole(self, analysis: GapAnalysis) -> str:
-        """Return the gap over the whole log, and the conclusion from its interval."""
+        """State the gap over the whole log, and the conclusion from its interval."""
         parts = self._gap(analysis), self._conclusion(analysis), self._clearest(analysis)
         return " ".join(filter(None, parts))
 
     def _clearest(self, analysis: GapAnalysis) -> str | None:
-        """Return the clearest gap between two groups, if they are not the ones with the extreme means."""
+        """State the clearest gap between two groups, if they are not the groups with the extreme means."""
         clearest = clearest_gap(analysis, self.tolerance)
         if clearest is None:
             return None
         return clearest_sentence(analysis, clearest, self.formatter(analysis), self.interval_name)
 
     def recent(self, analysis: GapAnalysis) -> str | None:
-        """Return the gap in the most recent window; None without one."""
+        """State the gap in the most recent window; return None if there is no such window."""
         return recent_sentence(
             analysis, self.formatter(analysis), self.interval_name, self.tolerance, self._less, self.span
         )
 
     def history(self, analysis: GapAnalysis) -> str | None:
-        """Return how the gap changed over time; None if nothing is known."""
+        """Describe how the gap changed over time; return None if nothing is known."""
         if analysis.timeline is None:
             return change_sentence(analysis, self.tolerance, self._less)
         if not analysis.is_detectable or analysis.timeline.since is None:
@@ -141,7 +141,7 @@ class AuditSentences:
     # -- the verdict -----------------------------------------------------------------------------------
 
     def verdict(self, comparisons: Sequence[Comparison], status: int) -> str | None:
-        """Return the verdict on all comparisons; None without a tolerance."""
+        """State the verdict on all comparisons; return None without a tolerance."""
         if self.tolerance is None:
             return None
         sentences = VerdictSentences(self.settings, self.tolerance, self.user_name, self.suppression)
@@ -150,7 +150,7 @@ class AuditSentences:
         )
 
     def unassessed(self, comparison: Comparison) -> str | None:
-        """Return how many users could not be assessed, and why; None if all were."""
+        """State how many users could not be assessed, and why; return None if all users were assessed."""
         unassessed = comparison.unassessed
         if not unassessed.total:
             return None
@@ -176,7 +176,7 @@ class AuditSentences:
         )
 
     def assumption(self) -> str:
-        """Return the assumption about users on which the intervals rest."""
+        """State the assumption about users on which the intervals rest."""
         if self.settings.sequential:
             return (
                 "The intervals are anytime-valid: they hold however often one looks while the log grows. They are "
@@ -212,7 +212,7 @@ class AuditSentences:
         return f"{prefix}: only {comparison.compared[0].name} has {self.requirement}."
 
     def _revealing(self, comparison: Comparison) -> list[str]:
-        """Return the groups that are left out only because they would reveal the size of smaller ones."""
+        """Return the groups that are left out only because they would reveal the size of smaller groups."""
         suppression = self.suppression
         return [
             group.name
@@ -222,14 +222,14 @@ class AuditSentences:
 
     @property
     def requirement(self) -> str:
-        """What a group needs to be compared."""
+        """The minimum size of a group that is compared."""
         if self.settings.sequential:
             return f"at least {self.settings.min_rows:,} rewards"
         users = max(MIN_USERS, self.settings.min_cell)
         return f"at least {users:,} {self.user_name} and {MIN_SUCCESSES:g} expected successes and failures"
 
     def too_small(self, comparison: Comparison) -> str | None:
-        """Return the groups that are too small to compare; None if there are none."""
+        """List the groups that are too small to compare; return None if there are none."""
         small = comparison.too_small
         if not small:
             return None
@@ -243,12 +243,12 @@ class AuditSentences:
     # -- effects ---------------------------------------------------------------------------------------
 
     def effects(self, analysis: GapAnalysis) -> str:
-        """Return the exposure effect and the within-arm effect."""
+        """State the exposure effect and the within-arm effect."""
         number, lower_is_better = self.formatter(analysis), self.settings.lower_is_better
         return effect_sentences.effects_sentence(analysis, number, self.interval_name, lower_is_better)
 
     def top_arms(self, analysis: GapAnalysis) -> str:
-        """Return the arms that contribute most to the gap."""
+        """List the arms that contribute most to the gap."""
         return effect_sentences.top_arms_sentence(analysis, self.formatter(analysis, extra_digits=1))
 
     def one_sided(self, analysis: GapAnalysis) -> str | None:
@@ -258,11 +258,11 @@ class AuditSentences:
         return " ".join(filter(None, warnings)) or None
 
     def missing(self, analysis: GapAnalysis) -> str:
-        """Return the shares of missing rewards, and the worst-case bounds of the gap."""
+        """State the shares of missing rewards, and the worst-case bounds of the gap."""
         return effect_sentences.missing_sentence(analysis, self.formatter(analysis), self.confidence)
 
     def higher_and_lower(self, analysis: GapAnalysis) -> tuple[GroupResult, GroupResult]:
-        """Return the two groups of the decomposition, the one with the higher mean first."""
+        """Return the two groups of the decomposition, with the higher mean first."""
         pair = analysis.advantaged, analysis.disadvantaged
         return pair[::-1] if self.settings.lower_is_better else pair
 

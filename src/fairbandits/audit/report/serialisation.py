@@ -22,7 +22,7 @@ _ANALYSIS = ("gap", "detectable", "recent", "history", "since", "timeline", "dec
 def audit_to_dict(audit: Audit) -> dict[str, Any]:
     """Return an audit as JSON values.
 
-    Within a version of the format, keys keep their meaning; new ones may be added.
+    Within one version of the format, existing keys keep their meaning, but new keys may be added.
     """
     return {
         "format": FORMAT,
@@ -67,7 +67,7 @@ def _rounded(plain: Any, digits: int) -> Any:
 
 
 def _overall(audit: Audit, conclusions: list[str | None]) -> str | None:
-    """Return the conclusion from those of all comparisons; None if there is no tolerance, or no such period."""
+    """Combine the conclusions of all comparisons; return None if there is no tolerance or no such period."""
     found = set(conclusions)
     if audit.settings.tolerance is None or found == {None}:
         return None

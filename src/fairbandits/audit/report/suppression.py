@@ -11,7 +11,8 @@ from fairbandits.audit.small_cells import Cell, hidden_cells
 class Suppression:
     """The groups whose numbers are not shown.
 
-    Groups with fewer than `min_cell` users are hidden, and those that would reveal them (see `small_cells.py`).
+    Groups with fewer than `min_cell` users are hidden, as are groups that would reveal them (see
+    `small_cells.py`).
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def _group_row(audit: Audit, comparison: Comparison, group: GroupResult, has_use
 def verdict_table(audit: Audit) -> tuple[list[str], list[Row]]:
     """Return the gap and the conclusion of each comparison, over the whole log and in the most recent window.
 
-    If the largest gap is not a clear one, the row shows the clearest gap, marked with an asterisk.
+    If the largest gap is not clear, the row shows the clearest gap, marked with an asterisk.
     """
     titles = ["period", "gap", audit.sentences.interval_name, "disadvantaged", "conclusion"]
     return titles, [row for comparison in audit.comparisons for row in _verdict_rows(audit, comparison)]
@@ -72,7 +72,7 @@ def _gap_cells(audit: Audit, result: GapAnalysis | WindowGap, number: Callable[[
 
 
 def verdict_notes(audit: Audit) -> list[str]:
-    """Return a note for each row of the verdict table with an asterisk."""
+    """Return a note for each row of the verdict table that is marked with an asterisk."""
     sentences, notes = audit.sentences, []
     for comparison in audit.comparisons:
         if (analysis := comparison.analysis) is None:

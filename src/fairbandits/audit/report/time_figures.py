@@ -1,4 +1,4 @@
-"""The figures of an audit over time: by window for a finished log, cumulative for one that is watched."""
+"""The figures of an audit over time: by window for a finished log, cumulative for a log that is being watched."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 #: The entries of a legend.
 Legend = dict[str, Any]
 
-# Of more groups, only those at the ends are drawn over time.
+# If there are more groups than this, only those with the lowest and the highest mean are drawn over time.
 _MAX_LINES = 6
 _HEIGHT = 2.2
 
 
 def on_page(draw: Callable[..., Legend], *arguments: Any) -> Figure:
-    """Return a figure for the page, with what one of the functions below draws."""
+    """Return a figure for the page, drawn by one of the functions below."""
     with figure_style.style_context():
         figure = figure_style.new_figure(figure_style.PAGE_WIDTH, _HEIGHT)
         figure_style.add_legend(figure, draw(figure.subplots(), *arguments), fits=True)
@@ -46,7 +46,7 @@ def window_means(ax: Axes, analysis: GapAnalysis, history: History, styles: Styl
     for place, group in enumerate(groups):
         i = numbers[group.labels]
         style = styles[group.labels]
-        # Side by side, so that intervals do not hide each other.
+        # Groups are drawn side by side, so that their intervals do not hide each other.
         x = centres + widths * 0.6 * ((place + 0.5) / len(groups) - 0.5)
         means = history.means
         _draw_bars(ax, x, means.low[:, i], means.high[:, i], style.colour)
@@ -105,13 +105,13 @@ def cumulative_means(ax: Axes, analysis: GapAnalysis, timeline: Timeline, styles
 
 
 def _drawn(analysis: GapAnalysis) -> tuple[GroupResult, ...]:
-    """Return the groups to draw over time: all, or of many the two at the ends."""
+    """Return the groups to draw over time: all of them or, if there are many, the first and the last."""
     groups = analysis.groups
     return groups if len(groups) <= _MAX_LINES else (groups[0], groups[-1])
 
 
 def _has_points(means: Any) -> bool:
-    """Return whether a group has enough data anywhere; a legend lists no others."""
+    """Return whether a group has enough data in any window; other groups are not listed in the legend."""
     return not bool(np.isnan(means).all())
 
 
@@ -125,14 +125,14 @@ def _mark_recent(axes: Axes, history: History) -> None:
 
 
 def _positions(history: History) -> tuple[Any, Any]:
-    """Return the centre and the width of each window, on the axis of time."""
+    """Return the centre and the width of each window on the time axis."""
     edges: NDArray[Any] = np.asarray(_edges(history.windows.blocks, history.windows.first_block.tolist()))
     widths = edges[1:] - edges[:-1]
     return edges[:-1] + widths / 2, widths
 
 
 def _edges(blocks: TimeBlocks, numbers: Any) -> list[Any]:
-    """Return the start of each block, as numbers on the axis of time."""
+    """Return the start of each block as a number on the time axis."""
     starts: list[Any] = [blocks.start(number) for number in numbers]
     if blocks.unit != "date":
         return list(map(float, starts))  # they may exceed int64
@@ -143,7 +143,7 @@ def _edges(blocks: TimeBlocks, numbers: Any) -> list[Any]:
 
 
 def _set_value_range(axes: Axes, timeline: Timeline, groups: tuple[GroupResult, ...]) -> None:
-    """Zoom to the means, because the first intervals span the whole reward range."""
+    """Zoom in on the means, because the first intervals span the whole reward range."""
     means = timeline.means.mean[len(timeline.means.mean) // 10 :]
     low = min(np.nanmin(means), *(group.low for group in groups))
     high = max(np.nanmax(means), *(group.high for group in groups))
@@ -152,7 +152,7 @@ def _set_value_range(axes: Axes, timeline: Timeline, groups: tuple[GroupResult, 
 
 
 def _label_time(axes: Axes, unit: str) -> None:
-    """Label the axis of time: dates, numbers of decisions, or the log's own numbers."""
+    """Label the time axis: dates, numbers of decisions, or the log's own numbers."""
     if unit == "date":
         from matplotlib import dates  # noqa: PLC0415 - an extra
 

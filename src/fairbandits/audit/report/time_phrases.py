@@ -14,7 +14,7 @@ _DAY = 86_400_000_000
 
 
 def since(blocks: TimeBlocks, number: int) -> str:
-    """Return a phrase for the time from a block on."""
+    """Return a phrase for the time since the start of a block."""
     start = format_time(blocks.start(number), int(blocks.width) if blocks.unit == "date" else 0)
     if blocks.unit == "row":
         return f"since decision {int(blocks.start(number)) + int(blocks.width):,}"
@@ -34,7 +34,7 @@ def window_start(windows: Windows, number: int) -> str:
 
 
 def window_end(windows: Windows, number: int) -> str:
-    """Return the time at which a window ends; of days, the last one that belongs to it."""
+    """Return the time at which a window ends; if blocks are days or longer, the last day of the window."""
     blocks, end = windows.blocks, windows.end(number)
     if blocks.unit == "row":
         return f"decision {int(end):,}"

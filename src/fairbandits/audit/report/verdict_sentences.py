@@ -1,4 +1,4 @@
-"""Sentences about the verdict: now, over the whole log, and who could not be assessed."""
+"""Sentences about the verdict: at present, over the whole log, and on the users who could not be assessed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class VerdictSentences:
     tolerance : float
         The tolerance.
     unit : str
-        What is counted: "users" or "decisions".
+        The name of the units that are counted: "users" or "decisions".
     suppression : Suppression
         The groups that are not shown.
     """
@@ -49,7 +49,7 @@ class VerdictSentences:
         status : int
             The exit status.
         number : callable
-            Returns the largest gap that users of unknown group could hide, formatted.
+            A function that returns the largest gap that users of unknown group could hide, formatted.
         """
         whole, recent = _conclusions(comparisons)
         if status == UNFAIR:
@@ -122,7 +122,7 @@ class VerdictSentences:
 
 
 def _distinct_percents(share: float, allowed: float) -> tuple[str, str]:
-    """Return two different shares with as many decimals as it takes to tell them apart.
+    """Format two different shares with as many decimals as are needed to tell them apart.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _conclusions(comparisons: Sequence[Comparison]) -> tuple[Conclusions, Conclu
 
 
 def _absent_names(comparisons: Sequence[Comparison]) -> str:
-    """Return the groups that are compared over the whole log, and not in the most recent window."""
+    """Return the groups that are compared over the whole log but not in the most recent window."""
     histories = [each.analysis.history for each in comparisons if each.analysis is not None]
     names = [group.name for history in histories if history is not None for group in absent_groups(history)]
     return join_names(names, _MAX_NAMES) if names else ""

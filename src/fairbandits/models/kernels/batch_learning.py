@@ -1,4 +1,4 @@
-"""Batch learning: rows are sorted by regression, so that its matrices stay in the cache for all of its rows.
+"""Batch learning: rows are sorted by regression, so that each one's matrices stay in the cache for all its rows.
 
 The rows of one regression form a group: those of group g are `firsts[g]` to `firsts[g + 1] - 1`. They are learned
 in order, by the same updates as single rows, as long as that costs less than solving from A and b.
@@ -45,7 +45,7 @@ _SPARSE_FROM = 4
 
 @kernel()
 def traces(where: Ints, gram: Floats, slots: Ints, ridge: float, d: int) -> Floats:
-    """Compute the trace of A of some regressions; without matrices, as if they had learned nothing."""
+    """Compute the trace of A of some regressions; those without matrices count as if they had learned nothing."""
     found = np.empty(slots.size)
     for i in range(slots.size):
         found[i] = ridge * d
@@ -189,7 +189,8 @@ def learn_groups_low_rank(
 ) -> int:
     """Learn groups of rows in regressions without matrices, as long as they need none.
 
-    Fills `learned` with the number of rows learned of each group. Returns how many places in `steps` are taken.
+    Fills `learned` with the number of rows learned from each group. Returns the number of places in `steps` that
+    are taken.
     """
     split, model, totals = SplitRows(*rows), DisjointState(*state), DisjointSums(*sums)
     most, d = model.where.shape[1] - FIRST_STEP, model.theta.shape[1]
@@ -218,7 +219,7 @@ def learn_groups_low_rank(
 def open_matrices(slots: Ints, places: Ints, state: Fields, sums: Fields, ridge: float, freed: Ints) -> int:
     """Allocate matrices for regressions without them: compute A from their rows; the caller writes A^-1.
 
-    Fills `freed` with the places of their steps, which are now zero, and returns how many there are.
+    Fills `freed` with the places of their steps, which are now zero, and returns their number.
     """
     model, totals = DisjointState(*state), DisjointSums(*sums)
     where, d = model.where, model.theta.shape[1]
@@ -261,7 +262,7 @@ def learn_groups_in_blocks(
 ) -> None:
     """Learn groups of rows, each from its first row to its stop, in regressions with matrices.
 
-    Where `is_open`, A^-1 has not been written yet, and is computed from A.
+    Where `is_open` is true, A^-1 has not been written yet, and is computed from A.
     """
     split, model, totals = SplitRows(*rows), DisjointState(*state), DisjointSums(*sums)
     d = model.theta.shape[1]

@@ -1,16 +1,18 @@
 """Regressions in blocks of eight arms (AoSoA layout), so that vector units work on all eight at once.
 
-Entry e of the regression in lane l stands at `blocks[block, e, l]`, and one load brings that entry of all eight: a
-line of the cache, of which a regression by itself would use an eighth. A regression has these entries:
+Entry e of the regression in lane l is stored at `blocks[block, e, l]`. One load fetches this entry of all eight
+regressions: a line of the cache, of which a single regression would use only an eighth. A regression has these
+entries:
 
     the packed triangle of A^-1, d + 1 wide        theta, d + 1 long        a few pending steps, each d + 1 long
 
-Column d stands for the arm part f of the contexts, as if f were one feature with the value 1: A^-1 holds A^-1 f
-there, and theta holds theta.f. A context `u + f` then has the entries of u and one more, however many f has.
+Column d stands for the arm part f of the contexts, as if f were one feature with the value 1: there, A^-1 holds
+A^-1 f, and theta holds theta.f. A context `u + f` then has the entries of u and one more, however many entries f
+has.
 
-A row that is learned subtracts a rank-one matrix s s' from A^-1. It waits as a pending step s; all pending steps
-of a block are subtracted in one pass over its memory, which learning would have to wait for otherwise, once a
-regression has `MOST_PENDING` of them.
+Learning a row subtracts a rank-one matrix s s' from A^-1. This matrix first waits as a pending step s. Once a
+regression has `MOST_PENDING` pending steps, all pending steps of its block are subtracted in one pass over the
+block's memory; otherwise, learning would have to wait for such a pass every time.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _CACHE_LINE = 64
 
 
 def empty_blocks(n_blocks: int, width: int, dtype: Any) -> NDArray[Any]:
-    """Return blocks of zeros, such that no entry lies on two lines of the cache."""
+    """Return blocks of zeros, aligned such that no entry spans two lines of the cache."""
     n_entries = (width + 1) * (width + 2) // 2 + (1 + MOST_PENDING) * (width + 1)
     shape = (n_blocks, n_entries, LANES)
     n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
@@ -40,7 +42,7 @@ def empty_blocks(n_blocks: int, width: int, dtype: Any) -> NDArray[Any]:
 
 
 def inverse_and_steps(blocks: NDArray[Any], place: int, n_steps: int, d: int) -> tuple[Floats, NDArray[Any]]:
-    """Copy out A^-1 of one regression, from which its pending steps are not subtracted yet, and the steps."""
+    """Copy out A^-1 of one regression before its pending steps are subtracted, and these steps."""
     regression = blocks[place >> LANE_BITS, :, place & LANE_MASK]
     steps = regression[-MOST_PENDING * (d + 1) :].reshape(MOST_PENDING, d + 1)
     return regression[: d * (d + 1) // 2].astype(np.float64), steps[:n_steps, :d]
@@ -48,7 +50,7 @@ def inverse_and_steps(blocks: NDArray[Any], place: int, n_steps: int, d: int) ->
 
 @helper()
 def theta_entry(d: int) -> int:
-    """Return the first entry of theta; the pending steps follow it, `theta_entry(d) + d + 1`."""
+    """Return the first entry of theta; the pending steps begin at `theta_entry(d) + d + 1`."""
     return (d + 1) * (d + 2) // 2
 
 
@@ -56,10 +58,11 @@ def theta_entry(d: int) -> int:
 def find_blocks(slots: Ints, where: Ints, n_blocks: int, arm_from: int, arm_to: int) -> tuple[int, Ints, Ints]:
     """Find the blocks that hold the regressions of arms, and the arm of each lane, -1 for none.
 
-    Returns the number of blocks, the blocks, and the arms. Where two arms have one regression, its block stands
+    Returns the number of blocks, the blocks, and the arms. If two arms share a regression, its block is listed
     twice.
     """
-    # What is not written is garbage: a block has been met where what it holds leads back to it.
+    # `met` is not initialised: a block has been met only if the entry that `met` points to leads back to the
+    # block.
     met = np.empty(n_blocks, np.int64)
     blocks, arms = np.empty(arm_to - arm_from, np.int64), np.empty((arm_to - arm_from, LANES), np.int64)
     found = 0
@@ -93,7 +96,7 @@ def most_pending(pending: Ints, block: int) -> int:
 def has_part(
     columns: Ints, values: Floats, lo: int, hi: int, part_columns: Ints, part_values: Floats, place: int
 ) -> bool:
-    """Return whether entries lo to hi are the arm part that column d stands for: callers compare names first."""
+    """Return whether entries lo to hi are the arm part that column d stands for; callers compare names first."""
     different = hi - lo != part_columns[place, 0]
     for i in range(0 if different else hi - lo):
         different |= columns[lo + i] != part_columns[place, 1 + i]
@@ -122,7 +125,7 @@ def subtract_pending(blocks: Floats, pending: Ints, block: int, d: int) -> None:
 
 @helper()
 def _filled_columns(blocks: Floats, block: int, n_steps: int, d: int) -> tuple[int, Columns]:
-    """Find the columns in which a step of a block is not zero: in most, no arm has learned anything yet."""
+    """Find the columns in which a step of a block is not zero; in most columns, no arm has learned anything."""
     columns = np.empty(d + 1, np.uint64)
     found = 0
     for i in range(d + 1):
@@ -149,7 +152,7 @@ def multiply_inverse(
         entry = c * (c + one) // np.uint64(2)
         for j in range(c + one):
             out[j] += v * blocks[block, entry + j, lane]
-        # The rest of the matrix's row stands in the column below the diagonal.
+        # The rest of the matrix's row is stored in the column below the diagonal.
         entry += c
         for j in range(c + one, width):
             entry += j
@@ -211,7 +214,7 @@ def write_regression(
     slot: int,
     inverse: Floats,
 ) -> None:
-    """Write a regression that has been solved afresh: A^-1 and theta, and no pending steps."""
+    """Write a regression that has been solved from scratch: A^-1 and theta, and no pending steps."""
     block, lane, d = place >> LANE_BITS, place & LANE_MASK, theta.shape[1]
     for entry in range(inverse.size):
         blocks[block, entry, lane] = inverse[entry]

@@ -12,7 +12,7 @@ from fairbandits.models.kernels.layouts import Floats
 
 
 def solve(gram: Floats, moment: Floats) -> tuple[Floats, Floats, float]:
-    """Invert a positive definite matrix, a packed triangle, and solve with it: A^-1, A^-1 b, log det A."""
+    """Invert a positive definite matrix, given as a packed triangle: return A^-1, A^-1 b and log det A."""
     root, inverse, log_det = checked_invert(gram, moment.size)
     return inverse, root.T @ (root @ moment), log_det
 
@@ -49,11 +49,12 @@ def unpacked(triangle: Floats, d: int) -> Floats:
 
 @kernel(reorder_sums=True)
 def invert(gram: Floats, d: int) -> tuple[Floats, Floats, float]:
-    """Invert a positive definite matrix: M with A^-1 = M' M, A^-1 itself, and log det A (NaN if it is not one).
+    """Invert a positive definite matrix: return M with A^-1 = M' M, A^-1 itself, and log det A.
 
-    Written by hand because LAPACK's threads wait for each other: with all cores busy a call for a 134-wide matrix
-    was seen to take 90 ms, and this one takes 1. The matrix is scaled to a unit diagonal first, so that columns of
-    very different size cost no digits.
+    For a matrix that is not positive definite, log det A is NaN. The function is written by hand because LAPACK's
+    threads wait for each other: with all cores busy, a LAPACK call for a 134-wide matrix was seen to take 90 ms,
+    and this one takes 1 ms. The matrix is scaled to a unit diagonal first, so that columns of very different size
+    cost no digits.
     """
     scale, L = np.empty(d), np.zeros((d, d))
     log_det = _factorise(gram, scale, L)
@@ -77,7 +78,7 @@ def scale_by_root(gram: Floats, normal: Floats) -> bool:
     gram : array
         A as a packed triangle.
     normal : array of shape (n_draws, d)
-        Is overwritten.
+        The rows e, which are overwritten by the draws.
     """
     d = normal.shape[1]
     scale, L = np.empty(d), np.zeros((d, d))

@@ -60,7 +60,7 @@ def learn_in_block(
         is_same = has_part(columns, values, n_shared, n, model.part_columns, model.part_values, place)
     u = np.empty(d + 1)
     if is_same and n > n_shared:
-        # The arm part is column d: one entry instead of many.
+        # The arm part is column d, which is one entry instead of many.
         column, value = columns[n_shared], values[n_shared]
         columns[n_shared], values[n_shared] = d, 1.0
         multiply_inverse(model.blocks, place, n_steps, columns, values, ZERO, n_shared + 1, d, u)

@@ -1,12 +1,12 @@
-"""Scoring of arms with one regression each. Nearly all of the cost of a round is here.
+"""Scoring of arms with one regression each. This is nearly all of the cost of a round.
 
-A context is `x = u + v`: the shared part u is the same for many arms of a round, the arm part v mostly the same in
-all rounds. With f the arm part that the arm learned last, and e = v - f,
+A context is `x = u + v`: the shared part u is the same for many arms of a round, and the arm part v is mostly the
+same in all rounds. With f the arm part that the arm learned last, and e = v - f,
 
     x' A^-1 x = (u + f)' A^-1 (u + f) + e' A^-1 (2 (u + f) + e)
 
-where e is mostly empty, and f is one column (see `blocks`): the cost is that of the shared part. The pairs of its
-entries are laid out once for all arms (see `pairs`), and summed for eight arms at a time.
+where e is mostly empty, and f is one column (see `blocks`), so the cost is that of the shared part. The pairs of
+its entries are laid out once for all arms (see `pairs`), and summed for eight arms at a time.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from fairbandits.models.kernels.vectors import (
 
 # A sum whose terms cancel to less than this share has lost six of its digits.
 _CANCELLED = 1e-6
-# Stands for a variance that is not positive where the sign serves as a flag.
+# Replaces a variance that is not positive, because the sign serves as a flag.
 _NOTHING = 1e-300
 # The number of users scored at a time, so that a block of regressions is in the cache for all but the first.
 _USERS_AT_A_TIME = 64
@@ -72,7 +72,7 @@ def score_sparse(
     arm_from: int,
     arm_to: int,
 ) -> int:
-    """Fill in mean and width (users x arms); return how many widths are negative, and so still to be computed.
+    """Fill in mean and width (users x arms); return how many widths are negative, and still to be computed.
 
     A negative width is minus the variance of a context whose arm part is not the one that column d stands for, or
     that has lost too many digits to cancellation. `correct_scores` computes these widths.

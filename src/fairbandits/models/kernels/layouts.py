@@ -1,7 +1,7 @@
-"""How the arrays that kernels work on are laid out: one named tuple per layout.
+"""The layouts of the arrays that kernels work on, with one named tuple per layout.
 
-Python hands a layout over as a plain tuple, `tuple(layout)`, and the kernel names its fields again: Numba takes
-twice as long to read a named tuple, about half a microsecond a call.
+Python passes a layout as a plain tuple, `tuple(layout)`, and the kernel turns it back into a named tuple: Numba
+takes twice as long to read a named tuple, about half a microsecond per call.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ FIRST_SHARED, N_SHARED, PATTERN, FIRST_ARM = range(4)
 #: Columns of `SplitRows.bounds`.
 START, STOP, NAME = range(3)
 
-#: Columns of the array `where`: the place of a regression's matrices, -1 while it has none; the number
-#: of its low-rank steps; and from `FIRST_STEP` on the places of these.
+#: Columns of the array `where`: the place of a regression's matrices, -1 while it has none; the number of its
+#: low-rank steps; and, from `FIRST_STEP` on, the places of these steps.
 MATRICES, N_STEPS, FIRST_STEP = range(3)
 
-#: What came of learning a row: done; the regression must be solved afresh; a column is outside the matrix; the
-#: regression needs matrices first; it needs a place for one more step. Unless it is done, nothing has changed.
+#: The outcome of learning a row: done; the regression must be solved from scratch; a column is outside the matrix;
+#: the regression needs matrices first; it needs a place for one more step. In all cases but the first, nothing has
+#: changed.
 LEARNED, AFRESH, OUTSIDE, NEEDS_MATRICES, NEEDS_STEP = range(5)
 
 
@@ -45,10 +46,10 @@ class SplitRows(NamedTuple):
     users : array of shape (n_users, 4)
         For each user: the first of its shared parts, their number, its row of `which`, the first of its arm parts.
     which : array of shape (n_patterns, n_arms)
-        Which of a user's shared parts each arm has.
+        The number of the user's shared part that each arm has.
     bounds : array of shape (n_arm_parts, 3)
-        For each arm part its start and stop in `columns`, and its name: parts of the same name are equal, 0 is no
-        name.
+        For each arm part its start and stop in `columns`, and its name: parts with the same name are equal, and 0
+        means that a part has no name.
     columns, values : arrays
         The arm parts, each sorted by column.
     """
@@ -73,7 +74,7 @@ class UserColumns(NamedTuple):
     n_fixed : int
         The number of fixed columns; the varying ones follow them.
     varying : array of int
-        The varying columns, each once for each value that arms have of it.
+        The varying columns, each repeated for each value that arms have in it.
     part_of : array of shape (n_patterns, n_varying)
         For each pattern of users, which of a user's shared parts has the entry.
     base_of : array of shape (n_patterns,)
@@ -125,7 +126,7 @@ class RidgeState(NamedTuple):
 
 
 class DisjointState(NamedTuple):
-    """A regression per arm, as far as scoring needs it.
+    """A regression per arm, reduced to the fields that scoring needs.
 
     Attributes
     ----------
@@ -136,7 +137,7 @@ class DisjointState(NamedTuple):
     blocks : array of shape (n_blocks, n_entries, 8)
         The regressions with matrices, in blocks of eight (see `blocks`).
     pending : array
-        How many pending steps each of these has.
+        The number of pending steps of each of these.
     part_columns, part_values : arrays
         The arm part that column d of each stands for: its length and its columns; its values.
     part_names : array
@@ -154,7 +155,7 @@ class DisjointState(NamedTuple):
 
 
 class DisjointSums(NamedTuple):
-    """What a regression per arm is solved from: the rows of low-rank ones, A and b; and counts."""
+    """The arrays from which a regression per arm is solved: the rows of low-rank ones, A and b, and counts."""
 
     rows: Floats
     gram: Floats

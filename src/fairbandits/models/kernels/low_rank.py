@@ -1,11 +1,11 @@
 """Regressions with few observations, without matrices.
 
-Every row that is learned subtracts a rank-one matrix from A^-1 (Sherman-Morrison), so that after n rows
+Learning a row subtracts a rank-one matrix from A^-1 (Sherman-Morrison), so after n rows
 
     A^-1 = I / ridge - s_1 s_1' - ... - s_n s_n'        x' A^-1 x = x.x / ridge - (s_1.x)^2 - ... - (s_n.x)^2
 
 The steps s take n d numbers instead of d^2, and the quadratic form n d multiplications. If most arms have few
-observations, this saves nearly all of the memory and time. The rows are kept as well: A is computed from them when
+observations, this saves nearly all of the memory and time. The rows are also kept: A is computed from them when
 the regression needs matrices, and two regressions are merged by learning the rows of one in the other.
 """
 
@@ -43,13 +43,13 @@ from fairbandits.models.kernels.triangles import dot, dot_dense
 # No regression has more steps than this, nor more than a third of the width of a row: beyond that, the pairs of
 # entries cost less than the steps.
 MOST_STEPS = 32
-# The largest sum of x.x / ridge over all rows. It bounds how much of x.x / ridge the steps can cancel, and so how
-# many digits are lost: four of sixteen.
+# The largest sum of x.x / ridge over all rows. It bounds how much of x.x / ridge the steps can cancel, and
+# therefore how many digits are lost: four of sixteen.
 _MOST_SQUARES = 1e4
 
 
 def most_steps(width: int) -> int:
-    """Return how many rows a regression of a given width may learn without matrices."""
+    """Return the number of rows that a regression of a given width may learn without matrices."""
     return min(MOST_STEPS, width // 3)
 
 
@@ -102,7 +102,7 @@ def learn_step(
         total += totals.rows[where[slot, k], d + np.uint64(1)]
     if not total <= _MOST_SQUARES:
         return AFRESH
-    # The first row never needs matrices if there is room for a step: an arm that is tried once costs little.
+    # The first row never needs matrices if there is room for a step, so that an arm tried only once costs little.
     if n >= where.shape[1] - FIRST_STEP or (n > 0 and n >= n_entries // 3):
         return NEEDS_MATRICES
     place = where[slot, FIRST_STEP + n]

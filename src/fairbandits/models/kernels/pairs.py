@@ -15,7 +15,7 @@ def pair_layout(rows: SplitRows, first: int, end: int, d: int) -> PairLayout:
     part = rows.users[first, FIRST_SHARED]
     n_segments = rows.users[end - 1, FIRST_SHARED] + rows.users[end - 1, N_SHARED] - part + end - first
     starts, pair_starts = np.zeros(n_segments + 1, np.uint64), np.zeros(n_segments + 1, np.uint64)
-    # For each segment its first entry among all shared parts, and the prefix that it is paired with.
+    # For each segment, its first entry among all shared parts, and the prefix that it is paired with.
     source, prefix_of = np.empty(n_segments, np.int64), np.empty(n_segments, np.int64)
     segment = 0
     for user in range(first, end):
@@ -57,7 +57,7 @@ def pair_layout(rows: SplitRows, first: int, end: int, d: int) -> PairLayout:
 
 @helper()
 def shared_prefix(rows: SplitRows, first: int, end: int) -> int:
-    """Count the entries with which all shared parts from `first` to below `end` begin."""
+    """Count the leading entries that all shared parts from `first` to below `end` have in common."""
     starts = rows.shared_starts
     length: int = starts[first + 1] - starts[first]
     for part in range(first + 1, end):

@@ -44,11 +44,11 @@ def learn_row(
     refresh_every: int,
     ridge: float,
 ) -> int:
-    """Learn one row: A += w x x', b += w r x, and A^-1, theta by Sherman-Morrison; return what came of it.
+    """Learn one row: A += w x x', b += w r x, and A^-1, theta by Sherman-Morrison; return the outcome.
 
-    Where w x' A^-1 x is negative or above `most_leverage`, the update would lose too many digits, and nothing
-    changes. theta follows its own recursion instead of A^-1 b: that product cancels badly where columns differ in
-    scale.
+    Where w x' A^-1 x is negative or above `most_leverage`, the update would lose too many digits, so nothing
+    changes. theta is updated by its own recursion rather than computed as A^-1 b, because that product loses
+    digits to cancellation if columns differ in scale.
     """
     model = RidgeState(*state)
     columns, values, _ = take_row(SplitRows(*rows), user, arm)
@@ -56,7 +56,7 @@ def learn_row(
     if not is_inside(columns, d):
         return OUTSIDE
     if place < 0:
-        # A row that will be refused must not allocate matrices.
+        # A row that will be rejected must not allocate matrices.
         nothing = np.uint64(0)
         square = dot_dense(values, nothing, values, nothing, np.uint64(values.size))
         return NEEDS_MATRICES if weight * square / ridge <= most_leverage else AFRESH

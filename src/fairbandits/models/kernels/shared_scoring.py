@@ -80,7 +80,7 @@ def score_shared_sparse(
 def score_shared_dense(
     rows: Floats, theta: Floats, inverse: Floats, mean: Floats, width: Floats, arm_from: int, arm_to: int
 ) -> int:
-    """Fill mean and width as `score_shared_sparse` does, from rows given in full."""
+    """Fill mean and width as `score_shared_sparse` does, from dense rows."""
     n_users, n_arms = mean.shape
     X, n = rows.reshape(-1), np.uint64(theta.size)
     broken = 0

@@ -26,7 +26,7 @@ from fairbandits.models.kernels.layouts import (
 # Beyond this, squares and products overflow a float64.
 LARGEST = 1e50
 
-# The columns of whole rows, by their number and width; treat them as read-only.
+# The columns of whole rows, by the number of rows and their width; treat them as read-only.
 _COLUMNS: WeakValueDictionary[tuple[int, int], Ints] = WeakValueDictionary()
 
 #: The outcome of `split_dense`: the rows are split; they are better left whole; an entry may be unusable.
@@ -178,7 +178,7 @@ def _count_agreeing(
 
 @helper()
 def take_row(rows: SplitRows, user: int, arm: int) -> tuple[Ints, Floats, int]:
-    """Copy one row, its shared part and then its arm part; also return how many entries are shared."""
+    """Copy one row, its shared part and then its arm part; also return the number of shared entries."""
     shared = rows.users[user, FIRST_SHARED] + rows.which[rows.users[user, PATTERN], arm]
     first = rows.shared_starts[shared]
     n_shared = rows.shared_starts[shared + 1] - first
@@ -201,7 +201,7 @@ def copy_row(rows: Fields, user: int, arm: int) -> tuple[Ints, Floats, int]:
 
 @kernel()
 def measure_rows(rows: Fields, users: Ints, arms: Ints, lengths: Ints, n_shared: Ints, names: Ints) -> None:
-    """Fill in the length of each row, how many of its entries are shared, and the name of its arm part."""
+    """Fill in the length of each row, the number of its shared entries, and the name of its arm part."""
     split = SplitRows(*rows)
     for i in range(arms.size):
         shared = split.users[users[i], FIRST_SHARED] + split.which[split.users[users[i], PATTERN], arms[i]]
@@ -213,7 +213,7 @@ def measure_rows(rows: Fields, users: Ints, arms: Ints, lengths: Ints, n_shared:
 
 @kernel()
 def copy_rows(rows: Fields, users: Ints, arms: Ints, starts: Ints, columns: Ints, values: Floats) -> None:
-    """Copy rows of users and arms to where they start in `columns` and `values`."""
+    """Copy rows of users and arms to their start positions in `columns` and `values`."""
     split = SplitRows(*rows)
     for i in range(arms.size):
         at = starts[i]

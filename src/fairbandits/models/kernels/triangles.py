@@ -1,8 +1,8 @@
 """Algebra on symmetric matrices that are stored as packed lower triangles, row after row.
 
-Half the memory, and memory is what a round waits for. Indices are unsigned where it counts: one that may be
-negative costs a branch at each access. Inner loops take no slices of arrays: each costs two atomic counts, more
-than the work on twenty numbers.
+A packed triangle takes half the memory of the full matrix, and memory access limits the speed of a round. Indices
+are unsigned where speed matters: an index that may be negative costs a branch at each access. Inner loops take no
+slices of arrays: each slice costs two atomic counts, more than the work on twenty numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def root(variance: float) -> float:
 
 @helper(reorder_sums=True)
 def dot(x: Floats, start: np.uint64, columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64) -> float:
-    """Multiply entries lo to hi of a sparse row with the vector that begins at `start` of x."""
+    """Compute the dot product of entries lo to hi of a sparse row and the vector that begins at `start` of x."""
     total = 0.0
     for i in range(lo, hi):
         total += values[i] * x[start + np.uint64(columns[i])]
@@ -41,7 +41,7 @@ def dot(x: Floats, start: np.uint64, columns: Ints, values: Floats, lo: np.uint6
 
 @helper(reorder_sums=True)
 def dot_dense(x: Floats, x_from: np.uint64, y: Floats, y_from: np.uint64, n: np.uint64) -> float:
-    """Multiply n numbers of one vector with n of another."""
+    """Compute the dot product of n entries of one vector and n of another."""
     total = 0.0
     for i in range(n):
         total += x[x_from + i] * y[y_from + i]
@@ -59,7 +59,7 @@ def is_inside(columns: Ints, d: int) -> bool:
 
 @kernel(reorder_sums=True)
 def multiply(triangle: Floats, columns: Ints, values: Floats, d: int) -> Floats:
-    """Multiply a symmetric matrix with a sparse vector."""
+    """Multiply a symmetric matrix by a sparse vector."""
     product = np.zeros(d)
     add_product(triangle, np.uint64(0), columns, values, np.uint64(0), np.uint64(columns.size), product)
     return product
@@ -82,7 +82,7 @@ def add_product(
         row = start + c * (c + one) // np.uint64(2)
         for j in range(c + one):
             product[j] += v * triangles[row + j]
-        # The rest of the matrix's row stands in the column below the diagonal.
+        # The rest of the matrix's row is stored in the column below the diagonal.
         entry = row + c
         for j in range(c + one, np.uint64(product.size)):
             entry += j

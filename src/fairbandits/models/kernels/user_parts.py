@@ -1,8 +1,8 @@
 """The user parts of contexts as matrices, for scoring many users at once on a device.
 
-A user has a shared part for each pattern of matches. They differ in *varying* columns alone: the bits that say
-whether user and arm match. In the matrix of users, a varying column stands once for each value that arms have of
-it; see `fairbandits.models.device.contexts`.
+A user has a shared part for each pattern of matches. These parts differ only in *varying* columns: the bits that
+indicate whether user and arm match. In the matrix of users, a varying column appears once for each value that arms
+have in it; see `fairbandits.models.device.contexts`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _collect(rows: SplitRows, layout: UserColumns, user: int, places: Ints, valu
     n_fixed = layout.n_fixed
     for j in range(layout.varying.size):
         part = first + layout.part_of[pattern, j]
-        # From the end, where the bits of matches are.
+        # Search from the end, where the match bits are.
         for i in range(rows.shared_starts[part + 1] - 1, rows.shared_starts[part] - 1, -1):
             if rows.shared_columns[i] <= layout.varying[j]:
                 if rows.shared_columns[i] == layout.varying[j]:
@@ -85,8 +85,8 @@ def write_pairs(
 ) -> int:
     """Write the products of pairs of a user's entries, with a constant 1 among them, as compressed rows.
 
-    `place_of_pair` has the place of each pair of columns, -1 for one that does not count. Returns the number of
-    products, which are fewer than there is room for.
+    `place_of_pair` contains the place of each pair of columns, -1 for a pair that does not count. Returns the
+    number of products, which is less than the available room.
     """
     split, layout = SplitRows(*rows), UserColumns(*layout_fields)
     n = place_of_pair.shape[0]  # the last one is the constant

@@ -1,21 +1,21 @@
-"""Loops over eight numbers at once: the interface, and which of two implementations is used.
+"""Loops over eight numbers at once: the interface, and the choice between two implementations.
 
 An array is read as rows of eight numbers, one for each regression of a block; a row is an entry of all eight.
-Entries may be float32 or float64, sums are float64. There are four operations:
+Entries may be float32 or float64; sums are float64. There are four operations:
 
     add_weighted(out, at, before, entry, table, start, places, weights, lo, hi)
         out[at] = before[entry] + sum of weights[k] * table[start + places[k]], k from lo to below hi
     subtract_square(out, at, before, entry, table, start, places, weights, lo, hi)
-        out[at] -= the square of what add_weighted would set it to
+        out[at] -= the square of the value to which add_weighted would set it
     set_products(out, at, x, x_from, y, y_from, n)
         out[at] = sum of x[x_from + k] * y[y_from + k], k below n
     subtract_outer(out, row_start, x, first, row, columns, n, n_steps, stride)
         out[row_start + j] -= sum over the steps of x[step + row] * x[step + j], for the first n j of `columns`;
         the steps begin at `first`, `first + stride`, ..., and n_steps is a constant
 
-`vectors_llvm` writes them as vector instructions: the compiler does not find by itself that it may.
-`vectors_plain` has them as ordinary loops, and is used where Numba is not one of the versions that the
-instructions were tested with, where `FAIRBANDITS_PLAIN_KERNELS` is set, and without compilation
+`vectors_llvm` implements them as vector instructions, because the compiler does not discover on its own that it
+may use these. `vectors_plain` implements them as ordinary loops, and is used with versions of Numba with which the
+instructions have not been tested, if `FAIRBANDITS_PLAIN_KERNELS` is set, and without compilation
 (`NUMBA_DISABLE_JIT`).
 """
 

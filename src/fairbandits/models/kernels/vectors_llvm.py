@@ -71,7 +71,7 @@ class _Code:
         return self.builder.fmul(one, other, flags=_FLAGS)
 
     def sum(self, lo: Any, hi: Any, term: Callable[[Any], Any]) -> Any:
-        """Sum `term(k)` for k from lo to below hi, in four sums, so that no addition waits for the one before."""
+        """Sum `term(k)` for k from lo to below hi, in four sums, so that no addition waits for the last."""
         b, zero = self.builder, ir.Constant(_VECTOR, [0.0] * LANES)
         totals = [cgutils.alloca_once_value(b, zero) for _ in range(_SUMS)]
         for total in totals:
@@ -84,7 +84,7 @@ class _Code:
         return functools.reduce(self.add, [b.load(total) for total in totals])
 
     def weighted_sum(self) -> Any:
-        """Compute what `add_weighted` sets an entry to."""
+        """Compute the value to which `add_weighted` sets an entry."""
         values = self.values
 
         def term(k: Any) -> Any:
@@ -99,7 +99,7 @@ def _int(value: int) -> Any:
 
 
 def _operation(write: Callable[[_Code], None], names: Sequence[str], *types_of: Any) -> tuple[Any, Any]:
-    """Return the signature of a call, and what writes its code."""
+    """Return the signature of a call, and the function that writes its code."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         write(_Code(names, context, builder, signature, args))
@@ -123,7 +123,7 @@ def _add_weighted(typing, out, at, before, entry, table, start, places, weights,
 
 @intrinsic
 def _subtract_square(typing, out, at, before, entry, table, start, places, weights, lo, hi):  # type: ignore[no-untyped-def]
-    """Subtract from out[at] the square of what `add_weighted` would set it to."""
+    """Subtract from out[at] the square of the value to which `add_weighted` would set it."""
 
     def write(code: _Code) -> None:
         along, at = code.weighted_sum(), code.values["at"]
@@ -170,7 +170,7 @@ def _subtract_outer(typing, out, row_start, x, first, row, columns, n, n_steps, 
     return _operation(write, names, out, row_start, x, first, row, columns, n, n_steps, stride)
 
 
-# Typed as what kernels call them with; Numba passes the typing context first.
+# The types are those of the arguments that kernels pass; Numba adds the typing context as the first.
 add_weighted: Callable[..., None] = _add_weighted
 subtract_square: Callable[..., None] = _subtract_square
 set_products: Callable[..., None] = _set_products

@@ -26,7 +26,7 @@ def add_weighted(
 def subtract_square(
     out: Any, at: Any, before: Any, entry: Any, table: Any, start: Any, places: Any, weights: Any, lo: Any, hi: Any
 ) -> None:
-    """Subtract from out[at] the square of what `add_weighted` would set it to."""
+    """Subtract from out[at] the square of the value to which `add_weighted` would set it."""
     sums = _weighted(before, entry, table, start, places, weights, lo, hi)
     target = out.reshape(-1, _LANES)
     for lane in range(_LANES):

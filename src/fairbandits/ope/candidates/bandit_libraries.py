@@ -1,4 +1,4 @@
-"""Candidates of other bandit libraries: policies of obp, learners of Coba, bandits of MABWiser."""
+"""Candidates from other bandit libraries: obp policies, Coba learners, MABWiser bandits."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# The number of predictions from which the probabilities of a random bandit of MABWiser are estimated.
+# The number of predictions from which the probabilities of a randomised MABWiser bandit are estimated.
 _DRAWS = 50
 
 
 class MatrixCandidate(Candidate):
-    """A policy that takes a matrix of contexts, in which numbers are as they are in the log."""
+    """A policy that takes a matrix of contexts, with numbers as they are in the log."""
 
     needs_contexts = True
 
     def prepare(self, setup: EvaluationSetup) -> None:
-        """Ask for numbers as they are."""
+        """Request unscaled numbers."""
         self.encoder = setup.plain_encoder
 
     def contexts(self, rows: LogRows, setup: EvaluationSetup) -> Floats:
@@ -54,7 +54,7 @@ class ObpCandidate(MatrixCandidate):
             raise ValueError(f"{title}: len_list must be 1, got {policy.len_list}; evaluate slates as slates")
 
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
-        """Return its distribution over actions."""
+        """Return the policy's distribution over actions."""
         if hasattr(self._policy, "predict"):
             distribution = self._policy.predict(self.contexts(rows, setup))
         else:
@@ -66,7 +66,7 @@ class ObpCandidate(MatrixCandidate):
 
 
 class CobaCandidate(MatrixCandidate):
-    """A learner of Coba, which is asked for the probability of each arm, row by row.
+    """A Coba learner, which is queried for the probability of each arm, row by row.
 
     Parameters
     ----------
@@ -89,17 +89,17 @@ class CobaCandidate(MatrixCandidate):
 
 
 class MabWiserCandidate(MatrixCandidate):
-    """A bandit of MABWiser, which predicts an arm for each row.
+    """A MABWiser bandit, which predicts an arm for each row.
 
-    MABWiser has no probabilities. Those of bandits that choose at random are estimated, without bias, by the
-    shares of 50 predictions.
+    MABWiser does not provide probabilities. For bandits that choose at random, the shares of 50 predictions serve
+    as unbiased estimates.
 
     Parameters
     ----------
     title : str
         The name in reports.
     mab : mabwiser MAB
-        The bandit, fitted; it does not learn during the evaluation.
+        The fitted bandit; it does not learn during the evaluation.
     """
 
     def __init__(self, title: str, mab: Any) -> None:
@@ -120,5 +120,5 @@ class MabWiserCandidate(MatrixCandidate):
 def _is_deterministic(mab: Any) -> bool:
     policy = getattr(mab, "learning_policy", None)
     is_fixed = type(policy).__name__ in {"LinUCB", "UCB1"} or getattr(policy, "epsilon", None) == 0
-    # The learning policies of neighbourhoods choose at random where there are no neighbours.
+    # Neighbourhood policies choose at random where there are no neighbours.
     return is_fixed and getattr(mab, "neighborhood_policy", None) is None

@@ -1,4 +1,4 @@
-"""The policies to evaluate: ours, those of other libraries, and probabilities in columns of the log."""
+"""The policies to evaluate: our own, those of other libraries, and probabilities in columns of the log."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class ArmProbabilities:
     logged : array of shape (n_rows,)
         The probability of the logged arm of each row.
     all_arms : array of shape (n_rows, n_arms), or None
-        Those of all arms of the log; rows add up to less than 1 if the policy also knows others. None if only
-        those of the logged arms are known.
+        The probabilities of all arms of the log; rows add up to less than 1 if the policy also knows other arms.
+        None if only the probabilities of the logged arms are known.
     """
 
     logged: Floats
@@ -46,7 +46,7 @@ class ArmProbabilities:
 def in_columns(matrix: Floats, numbers: Ints, n_arms: int) -> Floats:
     """Return probabilities with one column for each arm of the log, given the number of each column's arm.
 
-    Arms whose number is -1 are left out: the log does not have them.
+    Arms whose number is -1 are not in the log, and are left out.
     """
     ordered = np.zeros((len(matrix), n_arms))
     ordered[:, numbers[numbers >= 0]] = matrix[:, numbers >= 0]
@@ -64,13 +64,13 @@ class Candidate(ABC):
     Attributes
     ----------
     knows_all_arms : bool
-        Whether it gives the probabilities of all arms, not only those of the logged ones.
+        Whether the policy provides the probabilities of all arms, rather than only those of the logged arms.
     needs_contexts : bool
-        Whether it needs the encoded features of users.
+        Whether the policy needs the encoded features of users.
     encoder : TableEncoder or None
-        The encoder of these features; None for the log's own.
+        The encoder of these features; None for the log's own encoder.
     columns : tuple of str
-        The columns of the log that it needs unchanged, in `LogRows.columns`.
+        The columns of the log that the policy needs unchanged, in `LogRows.columns`.
     """
 
     knows_all_arms = True

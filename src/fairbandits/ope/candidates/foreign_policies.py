@@ -1,4 +1,4 @@
-"""Candidates from elsewhere: functions and models of scikit-learn."""
+"""Candidates that are not bandit policies: functions and scikit-learn models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 class FunctionCandidate(Candidate):
     """A function of a data frame with the features and groups of users.
 
-    It returns the arm that it chooses for each row, or a data frame with the probability of each arm.
+    The function returns the arm that it chooses for each row, or a data frame with the probability of each arm.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class FunctionCandidate(Candidate):
         self._function = function
 
     def prepare(self, setup: EvaluationSetup) -> None:
-        """Ask for all features and groups."""
+        """Request all features and groups."""
         self.columns = tuple(dict.fromkeys((*setup.log.roles.contexts, *setup.log.roles.groups)))
 
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
@@ -75,11 +75,11 @@ class ClassifierCandidate(Candidate):
         super().__init__(title)
         self._model = _require_fitted(title, model)
         self.columns = _feature_names(model)
-        # A model that was fitted to a matrix gets the encoded features.
+        # A model that was fitted to a matrix is given the encoded features.
         self.needs_contexts = not self.columns
 
     def prepare(self, setup: EvaluationSetup) -> None:
-        """Raise if its classes are not arms, or its features are not in the log."""
+        """Raise if the model's classes are not arms, or its features are not in the log."""
         _check_inputs(self, self._model, setup)
         classes = self._model.classes_.tolist()
         if not set(classes) & set(setup.survey.arms):
@@ -97,7 +97,7 @@ class ClassifierCandidate(Candidate):
 class RegressorCandidate(Candidate):
     """A fitted scikit-learn regressor of the reward; the arm with the highest prediction is chosen.
 
-    One of the model's features must be the arm, under the name that its column has in the log.
+    One of the model's features must be the arm, under the name of the arm column in the log.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class RegressorCandidate(Candidate):
         self._features = _feature_names(model)
 
     def prepare(self, setup: EvaluationSetup) -> None:
-        """Raise if the arm is not among the model's features, or other features are not in the log."""
+        """Raise if the arm is not among the model's features, or if other features are not in the log."""
         arm = setup.log.roles.arm
         if arm not in self._features:
             raise ValueError(
@@ -136,7 +136,7 @@ class RegressorCandidate(Candidate):
 
 
 def chosen_arms(chosen: Any, rows: LogRows, setup: EvaluationSetup, title: str) -> Floats:
-    """Return probabilities of 1 for the chosen arms; rows of arms that the log does not have are zero."""
+    """Return probabilities of 1 for the chosen arms; rows whose chosen arm is not in the log are zero."""
     arms = np.asarray(chosen).tolist()
     if len(arms) != len(rows):
         raise ValueError(f"{title} must choose one arm per row, got {len(arms):,} for {len(rows):,} rows")
@@ -145,7 +145,7 @@ def chosen_arms(chosen: Any, rows: LogRows, setup: EvaluationSetup, title: str) 
     except TypeError:
         raise ValueError(f"{title} must return the chosen arm of each row, got {arms[0]!r}") from None
     types = {type(arm) for arm in setup.survey.arms}
-    # Arms that the log does not have are allowed; all of another type are a mistake.
+    # Arms that are not in the log are allowed, but if all arms have another type, that is a mistake.
     if len(rows) and (numbers < 0).all() and not types & {type(arm) for arm in arms}:
         raise ValueError(
             f"{title} must choose arms of the log such as {setup.survey.arms[0]!r}, got {arms[0]!r}; write "
@@ -159,7 +159,7 @@ def chosen_arms(chosen: Any, rows: LogRows, setup: EvaluationSetup, title: str) 
 def probabilities_by_arm(
     matrix: Floats, arms: Sequence[ArmId], rows: LogRows, setup: EvaluationSetup, title: str
 ) -> Floats:
-    """Return probabilities with the columns in the order of the log's arms."""
+    """Return probabilities with columns in the order of the log's arms."""
     if matrix.shape != (len(rows), len(arms)):
         raise ValueError(
             f"{title} must give {len(rows):,} rows of probabilities of {len(arms):,} arms, got shape "
@@ -189,7 +189,7 @@ def _require_fitted(title: str, model: Any) -> Any:
 
 
 def _feature_names(model: Any) -> tuple[str, ...]:
-    """Return the columns that a model needs by name; none if it was fitted to a matrix."""
+    """Return the names of the columns that a model needs; none if it was fitted to a matrix."""
     return tuple(map(str, getattr(model, "feature_names_in_", ())))
 
 
@@ -207,7 +207,7 @@ def _check_inputs(candidate: Candidate, model: Any, setup: EvaluationSetup) -> N
 
 
 def unscaled_features(candidate: Candidate, rows: LogRows, setup: EvaluationSetup) -> Features:
-    """Return the features of users as a matrix from elsewhere has them: numbers as they are."""
+    """Return the features of users as models from other libraries expect them: with numbers unscaled."""
     return rows.contexts[setup.encoder_number(candidate)]
 
 

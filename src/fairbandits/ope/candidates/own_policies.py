@@ -35,16 +35,16 @@ class PolicyCandidate(Candidate):
     title : str
         The name in reports.
     policy : Policy
-        The policy, a copy of its own.
+        The policy, as a separate copy.
     is_trained : bool
-        Whether it has learned before; it is then evaluated as it is.
+        Whether the policy has been trained before; if so, it is evaluated as it is.
 
     Attributes
     ----------
     has_fairness_term : bool or None
         Whether the policy's scores depend on the groups' rewards; None before the first rows.
     offers : OfferBuilder
-        The arms that it chooses from, after `prepare`.
+        The arms from which the policy chooses, after `prepare`.
     """
 
     needs_contexts = True
@@ -67,7 +67,7 @@ class PolicyCandidate(Candidate):
         return candidate
 
     def prepare(self, setup: EvaluationSetup) -> None:
-        """Encode the arms as the policy does; raise if it was trained on other arms or with another catalogue."""
+        """Encode the arms as the policy does; raise if it was trained with different arms or another catalogue."""
         table = self._arm_table(setup)
         self.offers = setup.offers(table, (self.encoder or setup.encoders[0]).width)
         known, arms = self.policy.arms_learned, setup.survey.arms
@@ -79,7 +79,7 @@ class PolicyCandidate(Candidate):
             )
 
     def _arm_table(self, setup: EvaluationSetup) -> ArmTable:
-        """Return the arms that the policy chooses from: those given, else a recommender's own, else the log's."""
+        """Return the arms from which the policy chooses: those given, or else a recommender's own or the log's."""
         table, fitted = setup.table, self._fitted_with
         if table is None and self.catalogue is not None:
             return ArmTable.from_catalogue(self.catalogue, setup.log)
@@ -102,7 +102,7 @@ class PolicyCandidate(Candidate):
         )
 
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
-        """Return the policy's probabilities, without learning."""
+        """Return the policy's probabilities, without training it."""
         # A recommender may have many more items than the log has arms.
         parts = [self._probabilities(batch, setup) for batch in rows.batches(len(self.offers.arms))]
         return ArmProbabilities.from_matrix(parts[0] if len(parts) == 1 else np.concatenate(parts), rows)
@@ -119,7 +119,7 @@ class PolicyCandidate(Candidate):
         return in_columns(matrix, setup.survey.numbers_of(self.offers.arms), len(arms))
 
     def fingerprint(self) -> bytes:
-        """Return the parameters and a hash of everything learned; a pickle would have a random id."""
+        """Return the parameters and a hash of the learned state; a pickle would contain a random id."""
         fitted, items = self._fitted_with, self.catalogue
         encoder = None if fitted is None else fitted.to_dict()
         parts = self.title, self.policy, self.policy.checksum(), self.is_trained, encoder
@@ -151,5 +151,5 @@ def _columns(encoder: ContextEncoder) -> str:
 
 
 def own_candidates(candidates: Iterable[Candidate]) -> list[PolicyCandidate]:
-    """Return those candidates that are policies of this library."""
+    """Return the candidates that are policies of this library."""
     return [candidate for candidate in candidates if isinstance(candidate, PolicyCandidate)]

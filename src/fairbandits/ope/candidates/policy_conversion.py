@@ -1,4 +1,4 @@
-"""Which kind of candidate a policy becomes."""
+"""Conversion of policies into candidates of the appropriate kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def as_candidate(policy: Any, seed: int = 0, title: str | None = None) -> Candid
     Parameters
     ----------
     policy : any
-        Whatever `evaluate` accepts as a policy.
+        Anything that `evaluate` accepts as a policy.
     seed : int
         The random seed of policies given by name.
     title : str, optional
@@ -91,7 +91,7 @@ def _from_file(path: str | Path) -> PolicyCandidate:
 
 
 def _convert_foreign(policy: Any) -> Candidate | None:
-    """Return the candidate for a policy of another library; None if it is none."""
+    """Return the candidate for a policy of another library, or None if the object is not such a policy."""
     title = _title(policy)
     bandit = _bandit_library(policy)
     if bandit is not None:
@@ -109,9 +109,9 @@ def _convert_foreign(policy: Any) -> Candidate | None:
 
 
 def _bandit_library(policy: Any) -> Callable[[str, Any], Candidate] | None:
-    """Return the kind of candidate for a policy of another bandit library; None if it is none.
+    """Return the kind of candidate for another bandit library's policy; None if the object is not such a policy.
 
-    They are recognised by their methods, so that none of the libraries is needed.
+    Policies are recognised by their methods, so that none of the libraries needs to be installed.
     """
     if hasattr(policy, "n_actions") and hasattr(policy, "len_list"):
         return ObpCandidate

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: How far probabilities may be from adding up to 1: if they were written with six digits, those of many arms are
-#: off by more than the rounding of floats.
+#: The tolerance for probabilities to add up to 1. If they were written with six digits, the sum over many arms is
+#: off by more than the rounding error of floats.
 TOLERANCE = 1e-4
 _ROUNDING = 1e-9
 
@@ -45,7 +45,7 @@ class ProbabilityColumn(Candidate):
         self.columns = (column,)
 
     def prepare(self, setup: EvaluationSetup) -> None:
-        """Raise if the log does not have the column, or has it in another role."""
+        """Raise if the log does not have the column, or if the column has another role."""
         check_columns(self, setup)
         roles = setup.log.roles
         if self.columns[0] == roles.propensity:
@@ -70,7 +70,7 @@ class ProbabilityColumns(Candidate):
     Parameters
     ----------
     prefix : str
-        The beginning of the names of the columns; the rest is the arm. With the prefix `"p_"`, the column of
+        The prefix of the column names; the rest of the name is the arm. With the prefix `"p_"`, the column of the
         arm "biology" is `"p_biology"`. An arm without a column is never chosen.
 
     Examples
@@ -90,7 +90,7 @@ class ProbabilityColumns(Candidate):
         names = {f"{self._prefix}{arm}": number for number, arm in enumerate(setup.survey.arms)}
         roles = setup.log.roles
         self.columns = tuple(column for column in self.columns if column not in {roles.arm, roles.reward})
-        # Columns of arms that the log does not have: their probability is that of unsupported arms.
+        # The probabilities in columns of arms that are not in the log count as those of unsupported arms.
         self._numbers = [names.get(column, -1) for column in self.columns]
         if all(number < 0 for number in self._numbers):
             example = next(iter(names))
@@ -104,7 +104,7 @@ class ProbabilityColumns(Candidate):
         return ArmProbabilities.from_matrix(self.matrix(rows, setup), rows)
 
     def matrix(self, rows: LogRows, setup: EvaluationSetup) -> Floats:
-        """Return the probabilities of the log's arms, after checking that those of each row add up to 1."""
+        """Return the probabilities of the log's arms, after checking that each row adds up to 1."""
         matrix, total = np.zeros((len(rows), len(setup.survey.arms))), np.zeros(len(rows))
         for column, number in zip(self.columns, self._numbers, strict=True):
             probability = _read(rows, column, setup.log.name)
@@ -140,7 +140,7 @@ def _read(rows: LogRows, column: str, log: str) -> Floats:
     if not np.issubdtype(values.dtype, np.number) and values.dtype != bool:
         raise LogError(f"{log}: column {column!r} must hold probabilities, got {values[0]!r}")
     numbers = values.astype(np.float64)
-    # Sums of rounded probabilities may exceed 1 by a little.
+    # Sums of rounded probabilities may slightly exceed 1.
     wrong = np.flatnonzero(~((numbers >= 0.0) & (numbers <= 1.0 + _ROUNDING)))
     if wrong.size:
         got = "nothing" if np.isnan(numbers[wrong[0]]) else f"{numbers[wrong[0]]:g}"

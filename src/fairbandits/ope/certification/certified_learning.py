@@ -20,18 +20,18 @@ from fairbandits.views.short_repr import ShortRepr
 #: The version of `learning.json`.
 VERSION = 1
 
-#: The name of the file that a certified policy is written to.
+#: The name of the file to which a certified policy is written.
 POLICY_FILE = "policy.safetensors"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FamilyMember(ShortRepr):
-    """A member of the family, with what both parts of the log tell about it.
+    """A member of the family, with its results on both parts of the log.
 
     Attributes
     ----------
     title : str
-        The shares of the policies in words.
+        A description of the policies' shares in words.
     mixture : Mixture
         The policy.
     selection : SelectionEstimates
@@ -62,21 +62,21 @@ class CertifiedLearning(ShortRepr):
     log : str
         The name of the log.
     tolerance, margin, confidence : float
-        The conditions, and the confidence with which a certified policy satisfies both.
+        The conditions, and the confidence level at which a certified policy satisfies both.
     rows_read : int
         The number of rows of the log.
     rows : tuple of int
-        The number of rows with a reward of each part: fitting, selection, certification.
+        The number of rows with a reward in each part: fitting, selection, certification.
     users : tuple of int, or None
-        The number of users of each part; None if the log has no users, and each row counts as a user.
+        The number of users in each part; None if the log has no users, in which case each row counts as a user.
     groups : GroupIndex
         The groups.
     logged : BoundedValue
         The mean reward of the logging policy on the certification part.
     members : tuple of FamilyMember
-        The family: first the members that were tested, in this order, then the others.
+        The family: first the members that were tested, in the order of testing, then the others.
     certified : FamilyMember or None
-        The last member that passed the joint test; None if none can be certified.
+        The last member that passed the joint test; None if no member can be certified.
     policy : Policy
         The fitted policy that members mix with the logging policy.
     arms : tuple of ids
@@ -118,9 +118,10 @@ class CertifiedLearning(ShortRepr):
         return self.certified is not None and self.certified.mixture.is_logging_policy
 
     def save(self, path: str | Path) -> None:
-        """Save the fitted policy; its `metadata["mixture"]` are the shares with which each group is served by it.
+        """Save the fitted policy; its `metadata["mixture"]` holds the share of each group that it serves.
 
-        Raises ValueError if there is no such policy: none was certified, or the logging policy itself.
+        Raises ValueError if there is no such policy, because either none was certified or the logging policy
+        itself was.
         """
         if self.certified is None or self.keeps_logging_policy:
             raise ValueError("a policy can be saved only if one other than the logging policy was certified")

@@ -1,8 +1,9 @@
-"""Certification: a joint test of the conditions, for members of a family in a sequence that was fixed beforehand.
+"""Certification: a joint test of the conditions, applied to members of a family in a sequence fixed beforehand.
 
 The joint test of one policy is an intersection-union test: all of its one-sided tests must pass, each at the full
-level. Testing members in a fixed sequence until the first one fails keeps the probability of certifying any policy
-that violates a condition at that level (fixed-sequence testing; Angelopoulos et al., *Learn then test*, 2021).
+level. Members are tested in a fixed sequence until the first one fails, so the probability of certifying any
+policy that violates a condition does not exceed that level (fixed-sequence testing; Angelopoulos et al., *Learn
+then test*, 2021).
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ class Certifier:
 
     def __init__(self, sums: FamilySums, conditions: JointConditions) -> None:
         self._sums, self._conditions = sums, conditions
-        # Two-sided intervals with twice the error: each bound has the error of a one-sided test.
+        # Two-sided intervals with twice the error probability, so that each bound has that of a one-sided test.
         self._error = round(2.0 * conditions.error, 12)
         self._confidence = round(1.0 - self._error, 12)
         self._labels = {number: label for _, label, number in conditions.groups.items()}
-        # Members differ in the shares of few groups. An interval is computed once.
+        # Members differ only in the shares of a few groups, so intervals are cached.
         self._known: dict[tuple[object, ...], BoundedValue] = {}
 
     def run_sequence(self, mixtures: Sequence[Mixture]) -> list[JointTest]:
@@ -104,7 +105,7 @@ class Certifier:
 
 
 def _key(mixture: Mixture, attribute: str, group: int) -> tuple[object, ...]:
-    """Return a key that mixtures share if they serve the users of a group alike."""
+    """Return a key that is equal for mixtures that serve the users of a group in the same way."""
     if attribute == mixture.attribute:
         return group, float(mixture.fitted[group]), float(mixture.uniform[group])
     return group, mixture.fitted.tobytes(), mixture.uniform.tobytes()

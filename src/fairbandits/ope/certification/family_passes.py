@@ -1,4 +1,4 @@
-"""The passes over a log of certified learning: the first fits a policy, the second sums what the tests need."""
+"""The passes of certified learning over a log: the first fits a policy, the second computes sums for tests."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class FittingPass:
     Attributes
     ----------
     rows : int
-        The number of rows with a reward that the policy was fitted on.
+        The number of rows with a reward on which the policy was fitted.
     users : tuple of int, or None
-        The number of users of each part; None if the log has no users.
+        The number of users in each part; None if the log has no users.
     arm_counts : array of int
-        How often the log shows each arm.
+        The number of times the log shows each arm.
     """
 
     rows: int
@@ -47,9 +47,9 @@ class LearningParts:
     Attributes
     ----------
     rows : tuple of int
-        The number of rows with a reward of each part.
+        The number of rows with a reward in each part.
     users : tuple of int, or None
-        The number of users of each part; None if the log has no users.
+        The number of users in each part; None if the log has no users.
     selection, certification : FamilySums
         The sums of the other two parts.
     arms : tuple of ids
@@ -84,9 +84,9 @@ def fit_policy(setup: EvaluationSetup, candidate: PolicyCandidate) -> FittingPas
 
 
 def sum_parts(setup: EvaluationSetup, candidate: PolicyCandidate, fitting: FittingPass) -> LearningParts:
-    """Read the log again, and sum the selection and the certification part.
+    """Read the log again, and compute the sums of the selection part and the certification part.
 
-    The policies choose among the arms that the log shows: nothing is known of the others.
+    The policies choose among the arms that the log shows, because nothing is known about other arms.
     """
     survey = setup.survey
     shown = np.flatnonzero(fitting.arm_counts)

@@ -1,4 +1,4 @@
-"""Predictions for the members of a family on the selection part, and the order in which they are tested."""
+"""Predictions for the members of a family from the selection part, and the order in which members are tested."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from fairbandits.views.short_repr import ShortRepr
 
 Floats = NDArray[np.float64]
 
-# Members that are expected to fail the test by more standard errors are not tested.
+# Members that are expected to fail the test by more than this number of standard errors are not tested.
 _MIN_SURENESS = -1.0
-# The least predicted gain in reward for which one more member is tested.
+# The smallest predicted gain in reward for which one more member is tested.
 _MIN_GAIN = 2e-3
-# By how much a possible row of the largest weight, rewarded but not observed, widens an interval: measured.
+# The amount by which an interval is widened by a possible rewarded row of the largest weight that was not
+# observed. The factor was determined empirically.
 _MISSED = 0.6
 _MIN_ERROR = 1e-12
 
@@ -41,7 +42,7 @@ class SelectionEstimates(ShortRepr):
         The mean reward of the worst-off group minus that under the logging policy; the smallest such change of all
         attributes.
     sureness : float
-        By how many standard errors the joint test is expected to pass.
+        The number of standard errors by which the joint test is expected to pass.
     """
 
     reward: float
@@ -50,7 +51,7 @@ class SelectionEstimates(ShortRepr):
     sureness: float
 
     def to_dict(self) -> dict[str, float]:
-        """Return JSON values."""
+        """Return the estimates as JSON values."""
         return asdict(self)
 
 
@@ -63,9 +64,9 @@ class _Prediction:
     value, error : float
         The mean, and the standard error of the difference between both parts.
     down, up : float
-        How far the interval reaches down and up.
+        The distance by which the interval extends below and above the mean.
     missed_down, missed_up : float
-        The part of it that allows for rows which were not observed, and varies from log to log.
+        The part of this distance that allows for rows that were not observed, and that varies from log to log.
     """
 
     value: float
@@ -87,16 +88,16 @@ class _Prediction:
         )
 
     def sureness_below(self, limit: float) -> float:
-        """Return by how many standard errors the interval is expected to lie below a limit."""
+        """Return the number of standard errors by which the interval is expected to lie below a limit."""
         return (limit - self.value - self.up) / max(hypot(self.error, self.missed_up), _MIN_ERROR)
 
     def sureness_above(self, limit: float) -> float:
-        """Return by how many standard errors the interval is expected to lie above a limit."""
+        """Return the number of standard errors by which the interval is expected to lie above a limit."""
         return (self.value - self.down - limit) / max(hypot(self.error, self.missed_down), _MIN_ERROR)
 
 
 class FamilyPredictor:
-    """Predicts how members of a family will do in the joint test.
+    """Predicts the outcome of the joint test for members of a family.
 
     Parameters
     ----------
@@ -159,15 +160,16 @@ class FamilyPredictor:
         residuals = terms - value * units.rows
         error = float(np.sqrt(residuals @ residuals)) / n_rows
         width = self._quantile * error * sqrt(self._ratio)
-        # Rewards that are rare and have a large weight may have been missed, which widens intervals upwards.
+        # Rare rewards with a large weight may not have been observed, which widens intervals upwards.
         missed = _MISSED * (units.max_weight - 1.0) / n_rows * self._ratio
         return _Prediction(value, error * sqrt(1.0 + self._ratio), width, width + missed, 0.0, missed)
 
 
 def certification_sequence(predictions: Iterable[SelectionEstimates]) -> list[int]:
-    """Return the members to test, from the surest to the one with the highest reward.
+    """Return the members to test, from the one most likely to pass to the one with the highest reward.
 
-    A member follows a surer one only if its predicted reward is higher. The others would never be returned.
+    A member follows one that is more likely to pass only if its predicted reward is higher. Other members would
+    never be returned by the procedure.
     """
     known = list(predictions)
     sequence: list[int] = []

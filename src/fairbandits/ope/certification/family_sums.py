@@ -1,4 +1,4 @@
-"""Sums over the users of a part of a log, from which the value of every mixture of a family follows.
+"""Sums over the users of a part of a log, from which the value of every mixture of a family can be computed.
 
 The importance weight of a mixture is linear in its shares: `1 - s - u + s * pi(a) / p + u / (n_arms * p)` for the
 share s of the fitted policy and the share u of the uniform policy. The sums of these two policies suffice for all
@@ -19,8 +19,8 @@ from fairbandits.statistics.empirical_likelihood import WeightedUnits
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# The variables of a unit: number of rows and logged rewards; then weights, weighted rewards and control variate of
-# the fitted policy, and the same of the uniform policy.
+# The variables of a unit: the number of rows and the logged rewards; then the weights, the weighted rewards and
+# the control variate of the fitted policy, and the same three of the uniform policy.
 _ROWS, _LOGGED, _FITTED, _UNIFORM = 0, 1, slice(2, 5), slice(5, 8)
 _N_COLUMNS = 8
 
@@ -49,9 +49,9 @@ class FamilySums:
         Parameters
         ----------
         rows : LogRows
-            The rows; they have propensities.
+            The rows, which must have propensities.
         probabilities, predictions : arrays of shape (n_rows, n_arms)
-            The probability with which the fitted policy would choose each arm, and its predicted rewards.
+            The probability with which the fitted policy would choose each arm, and the arm's predicted reward.
         """
         assert rows.propensity is not None  # noqa: S101
         chosen = np.arange(len(rows)), rows.arm
@@ -61,8 +61,8 @@ class FamilySums:
         columns = [np.ones(len(rows)), rows.reward]
         for each in (probabilities, np.full_like(probabilities, 1.0 / self.n_arms)):
             weight = each[chosen] / rows.propensity
-            # Of the doubly robust terms, all but the weighted reward: zero in expectation, because the policy was
-            # fitted on other rows.
+            # The doubly robust terms without the weighted reward. Their expectation is zero, because the policy
+            # was fitted on other rows.
             control = weight * predictions[chosen] - np.einsum("ij,ij->i", each, predictions)
             columns += [weight, weight * rows.reward, control]
         unit = self._units.numbers(rows.user, rows.numbers, rows.groups)

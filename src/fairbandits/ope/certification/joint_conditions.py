@@ -24,13 +24,14 @@ class JointConditions:
     tolerance : float
         The largest gap between two groups of an attribute.
     margin : float
-        How much less the worst-off group may get than the worst-off group under the logging policy.
+        The amount by which the worst-off group may receive less than the worst-off group under the logging policy.
     error : float
         The error probability of the joint test, and of each of its one-sided tests.
     references : tuple of int
-        For each attribute, the worst-off group under the logging policy, chosen on the selection part. A policy
-        whose groups all get at least the value of any group under the logging policy, less the margin, satisfies
-        the second condition; which group is chosen beforehand decides only how easily that can be shown.
+        For each attribute, the worst-off group under the logging policy, chosen on the selection part. If all
+        groups of a policy receive at least the value of any one group under the logging policy, minus the margin,
+        the policy satisfies the second condition. The choice of that group therefore affects only how easily this
+        can be shown.
     """
 
     groups: GroupIndex
@@ -60,7 +61,7 @@ class JointConditions:
     def comparisons(self, mixture: Mixture) -> Iterator[tuple[str, int, int]]:
         """Yield the groups that must not lose, each with its attribute and its reference group.
 
-        Groups that keep the logging policy cannot fall below its worst-off group, and are left out.
+        Groups that keep the logging policy cannot fall below its worst-off group, so they are left out.
         """
         for attribute, reference in zip(self.groups.attributes, self.references, strict=True):
             for group in self.groups.numbers(attribute).values():

@@ -19,9 +19,9 @@ class GroupChange(ShortRepr):
     attribute : str
         The attribute.
     group, reference : label
-        The group, and the group that was the worst-off one under the logging policy on the selection part.
+        The group, and the group that was worst off under the logging policy on the selection part.
     estimate : BoundedValue
-        The mean reward of the group minus that of the reference group under the logging policy.
+        The group's mean reward minus that of the reference group under the logging policy.
     """
 
     attribute: str
@@ -30,7 +30,7 @@ class GroupChange(ShortRepr):
     estimate: BoundedValue
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the result as JSON values."""
         names = {"attribute": self.attribute, "group": self.group, "reference": self.reference}
         return names | self.estimate.to_dict() | {"confidence": self.estimate.confidence}
 
@@ -39,8 +39,8 @@ class GroupChange(ShortRepr):
 class JointTest(ShortRepr):
     """The joint test of a policy on the certification part.
 
-    Each bound of an interval has the confidence of the test, one-sided: with 95%, both bounds are those of a 90%
-    interval.
+    Each bound of an interval, taken by itself, has the confidence level of the test: with 95%, the two bounds are
+    those of a 90% interval.
 
     Attributes
     ----------
@@ -69,11 +69,11 @@ class JointTest(ShortRepr):
 
     @property
     def smallest_change(self) -> GroupChange | None:
-        """The change with the lowest bound; None if all groups keep the logging policy."""
+        """The change with the lowest lower bound; None if all groups keep the logging policy."""
         return min(self.changes, key=lambda change: change.estimate.low, default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the result as JSON values."""
         return {
             "reward": self.reward.to_dict(),
             "gaps": [gap.to_dict() for gap in self.gaps],

@@ -39,11 +39,11 @@ def learn(
 ) -> CertifiedLearning:
     """Return the best policy of a family that is certified to be fair and safe, if there is one.
 
-    The users of the log are split at random: 25% of them fit a policy, 15% decide which mixtures of it with the
-    logging policy are worth a test, and 60% test these. A policy is certified if the test shows that its gap is
-    within the tolerance, and that its worst-off group gets no less than the worst-off group under the logging
-    policy, less the margin. The probability of certifying a policy that violates a condition is at most
-    1 - confidence.
+    The users of the log are split at random: the rows of 25% of the users are used to fit a policy, those of 15%
+    to decide which mixtures of it with the logging policy are worth testing, and those of 60% to test these
+    mixtures. A policy is certified if the test shows that its gap is within the tolerance, and that its worst-off
+    group receives at least as much as the worst-off group under the logging policy, minus the margin. The
+    probability of certifying a policy that violates a condition is at most 1 - confidence.
 
     Parameters
     ----------
@@ -52,11 +52,12 @@ def learn(
     tolerance : float
         The largest gap between two groups of an attribute, above 0.
     margin : float
-        How much less the worst-off group may get, at least 0.
+        The amount by which the worst-off group may receive less, at least 0.
     confidence : float
-        The confidence of the joint test, above 0.5 and below 1.
+        The confidence level of the joint test, above 0.5 and below 1.
     table : ArmTable, optional
-        The features of the arms; see `read_arms`. If omitted, the context of every arm is the user's.
+        The features of the arms; see `read_arms`. If omitted, the context of every arm consists of the user's
+        features.
     seed : int
         The random seed of the fitted policy.
 
@@ -113,7 +114,7 @@ def learn(
 def _members(
     parts: LearningParts, groups: GroupIndex, tolerance: float, margin: float, error: float
 ) -> tuple[tuple[FamilyMember, ...], BoundedValue]:
-    """Return the family, the tested members first, and the mean reward of the logging policy.
+    """Return the family, with the tested members first, and the mean reward of the logging policy.
 
     All choices are made before the certification part is used.
     """

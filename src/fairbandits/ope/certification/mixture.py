@@ -1,4 +1,4 @@
-"""Mixtures of policies: what a member of the family of certified learning does with the users of each group."""
+"""Mixtures of policies: for each group, the shares of its users that different policies serve."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Mixture(ShortRepr):
         return self.logging + (self.fitted + self.uniform / n_arms) / min_propensity
 
     def title(self, groups: GroupIndex) -> str:
-        """Return the shares in words; the logging policy serves the rest."""
+        """Describe the shares in words; the logging policy serves the rest."""
         texts = []
         numbers = groups.numbers(self.attribute)
         users = describe_users([self.attribute], *([label] for label in numbers))

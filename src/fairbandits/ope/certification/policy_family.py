@@ -1,8 +1,8 @@
 """The family of certified learning: mixtures of the logging policy with a fitted policy, at several tolerances.
 
-Users are served by the fitted policy with a probability, the overall share. Then the
-shares of the advantaged groups are lowered until the gap that is predicted on the selection part is within some
-tolerance. Where a group is advantaged even under the logging policy alone, the uniform policy serves some of its
+At first, all users are served by the fitted policy with the same probability, the overall share. Then the shares
+of the advantaged groups are lowered until the gap that is predicted on the selection part is within some
+tolerance. If a group is advantaged even under the logging policy alone, the uniform policy serves some of its
 users.
 """
 
@@ -21,12 +21,12 @@ Floats = NDArray[np.float64]
 
 #: The overall shares of a fitted policy.
 SHARES = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
-#: The gaps that members aim at, as multiples of the tolerance.
+#: The target gaps of the members, as multiples of the tolerance.
 TARGETS = (np.inf, 1.0, 0.75, 0.5, 0.25, 0.0)
 
 
 def policy_family(sums: FamilySums, groups: GroupIndex, tolerance: float) -> list[Mixture]:
-    """Return the members of the family, the logging policy first.
+    """Return the members of the family, starting with the logging policy.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def _shares(means: Floats, tolerance: float) -> Iterator[tuple[Floats, Floats]]:
     known: set[bytes] = set()
     for share in SHARES:
         for target in TARGETS:
-            # Rounded, so that the shares in a report are those that were tested.
+            # Shares are rounded, so that the shares in a report are exactly the ones that were tested.
             fitted, uniform = (each.round(3) for each in _lowered(means, share, target * tolerance))
             key = np.concatenate([fitted, uniform]).tobytes()
             if key not in known:
@@ -69,7 +69,7 @@ def _shares(means: Floats, tolerance: float) -> Iterator[tuple[Floats, Floats]]:
 def _lowered(means: Floats, share: float, target: float) -> tuple[Floats, Floats]:
     """Return the shares by group that lower the mean rewards of advantaged groups to a target gap.
 
-    Groups that cannot be lowered so far are lowered as far as the uniform policy does.
+    Groups that cannot be lowered that far are lowered to the mean reward of the uniform policy.
 
     Parameters
     ----------

@@ -14,7 +14,8 @@ Ints = NDArray[np.int64]
 FITTING, SELECTION, CERTIFICATION = range(3)
 #: The names of the parts in reports.
 PART_NAMES = ("fitting", "selection", "certification")
-# The parts of twenty equal shares of the users. Most certify: intervals must be narrower than the tolerance.
+# The part to which each of twenty equal shares of the users belongs. Most of them belong to the certification
+# part, because its intervals must be narrower than the tolerance.
 _PARTS = np.array([FITTING] * 5 + [SELECTION] * 3 + [CERTIFICATION] * 12)
 
 
@@ -24,7 +25,7 @@ def assign_parts(users: Keys | None, rows: Ints, parts: Ints = _PARTS) -> Ints:
     Parameters
     ----------
     users : array of uint64 or None
-        The key of the user of each row, 0 if it is unknown; such a row counts as a user of its own.
+        The key of the user of each row, or 0 if it is unknown; such a row counts as a separate user.
     rows : array of int
         The row numbers within the log.
     parts : array of int
@@ -35,6 +36,6 @@ def assign_parts(users: Keys | None, rows: Ints, parts: Ints = _PARTS) -> Ints:
     >>> np.bincount(assign_parts(None, np.arange(100_000))).tolist()
     [24830, 15067, 60103]
     """
-    # Wrapping around keeps keys distinct.
+    # Distinct keys remain distinct, because the conversion wraps around.
     keys = rows if users is None else np.where(users != 0, users.astype(np.int64), rows)
     return np.asarray(parts[assign_folds(keys, len(parts))])

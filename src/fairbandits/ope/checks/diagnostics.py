@@ -18,11 +18,11 @@ from fairbandits.ope.results import ESTIMATOR_NAMES, HEADLINES, PolicyEvaluation
 from fairbandits.report.phrases import describe_users
 from fairbandits.views.text import percent
 
-# Below this effective sample size, intervals cover less than their nominal confidence.
+# Below this effective sample size, the coverage of intervals is less than their nominal confidence level.
 _FEW_ROWS = 100
-# The share of unsupported rows from which on a warning is given.
+# The smallest share of unsupported rows for which a warning is given.
 _UNSUPPORTED_SHARE = 0.01
-# The share of the rows from which on a single user is mentioned.
+# The smallest share of the rows for which a single user is mentioned.
 _LARGE_SHARE = 0.1
 
 
@@ -99,7 +99,7 @@ def sample_size_warnings(result: PolicyEvaluation) -> Iterator[str]:
         sizes += [(f"{attribute} {label}", rows) for label, rows in groups.items()]
     none = [f"{name} {rows:,.0f}" for name, rows in sizes if rows < MIN_EFFECTIVE_ROWS]
     few = [f"{name} {rows:,.0f}" for name, rows in sizes if MIN_EFFECTIVE_ROWS <= rows < _FEW_ROWS]
-    # The headline's intervals hold at any size.
+    # The headline's intervals hold at any sample size.
     others = [name for name in ESTIMATOR_NAMES if name in result.estimates and name not in HEADLINES]
     which = ", ".join(ESTIMATOR_NAMES[name] for name in others)
     if none:
@@ -143,7 +143,7 @@ def _propensity_warnings(setup: EvaluationSetup, first: FirstPass, learning: boo
 
 
 def _mismatch(setup: EvaluationSetup, mismatch: PropensityMismatch) -> str:
-    """Return what is wrong, and what it means."""
+    """Describe the mismatch and its consequences."""
     if mismatch.arm is None:
         what = f"arms were chosen {mismatch.share / mismatch.expected:.2g} times as often as they say."
     else:
@@ -176,7 +176,7 @@ def _support_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: Po
     is_warned = False
     for users, group in _user_groups(setup) if sums.knows_all_arms else ():
         share = sums.never_shown(group)
-        # A warning about all users covers their groups.
+        # A warning about all users also covers their groups.
         if share < _UNSUPPORTED_SHARE or is_warned:
             continue
         is_warned = group == OVERALL

@@ -1,4 +1,4 @@
-"""Whether the value of a policy differs between the earlier and the later half of a log."""
+"""A test of whether the value of a policy differs between the earlier and the later half of a log."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from fairbandits.statistics.effective_t import StandardError
 
 Floats = NDArray[np.float64]
 
-#: The probability that a stationary log is taken for a drifting one.
+#: The probability that drift is reported for a stationary log.
 LEVEL = 0.015
-# With fewer effective units there is no test.
+# With fewer effective units than this, no test is made.
 _MIN_UNITS = 20.0
 
-#: The variables of a unit: rows and doubly robust terms, of all its rows and of those in the later half.
+#: The variables of a unit: the number of rows and the doubly robust terms, over all of its rows and over those in
+#: the later half.
 COLUMNS = ROWS, TERMS, LATER_ROWS, LATER_TERMS = range(4)
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A change of the value of a policy.
+    """A change in the value of a policy.
 
     Attributes
     ----------
     earlier, later : float
         The value in the earlier and in the later half of the log.
     p_value : float
-        The probability of such a difference without drift.
+        The probability of a difference at least this large without drift.
     """
 
     earlier: float
@@ -38,10 +39,10 @@ class Drift:
 
 
 def find_drift(table: Floats) -> Drift | None:
-    """Compare the halves of a log, given the sums of independent units; None if there is too little to compare.
+    """Compare the halves of a log, given the sums of independent units; return None if there is too little data.
 
     The variance of the difference is cluster-robust, and the degrees of freedom are those of its largest
-    contributions, so that a few large weights do not make a drift.
+    contributions, so that a few large weights are not mistaken for drift.
     """
     if not len(table):
         return None

@@ -1,13 +1,13 @@
-"""Whether the propensities of a log fit the arms that were chosen, with a controlled rate of false alarms.
+"""A test of whether the propensities of a log fit the chosen arms, with a controlled false-alarm rate.
 
-If an arm is on offer in n rows and its propensities are right, the sum of 1 / propensity over the rows in which
-it was chosen is n in expectation, whatever the logging policy does. Arms may come and go: an arm is judged by the
-rows between its first and its last appearance. Both appearances are left out, because they were chosen for being
-the first and the last.
+If an arm is on offer in n rows and its propensities are correct, the sum of 1 / propensity over the rows in which
+it was chosen is n in expectation, whatever the logging policy does. Arms may come and go, so an arm is tested on
+the rows between its first and its last appearance. These two appearances themselves are left out, because they
+were selected for being the first and the last.
 
 The sum is compared with the Poisson distribution that has the same effective number of rows. The arms are tested
-one by one and all together, at one joint level. Where propensities vary much, the sum tends to be too small,
-because rows of very small propensity are missing from most logs; the largest observed weight says how much may be
+one by one and all together, at one joint level. Where propensities vary widely, the sum tends to be too small,
+because most logs lack some rows of very small propensity. The largest observed weight indicates how much may be
 missing.
 """
 
@@ -23,30 +23,31 @@ from fairbandits.jit import kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: The probability that correct propensities are doubted.
+#: The probability that correct propensities are called into question.
 LEVEL = 0.015
-# Arms that are expected to have fewer effective rows are only tested together.
+# Arms that are expected to have fewer effective rows than this are only tested together.
 _MIN_ROWS = 25.0
-# Smaller deviations, as by rounding, do no harm however significant.
+# Smaller deviations, such as those due to rounding, do no harm, however significant they are.
 _MATERIAL = 0.03
-# How many rows of the largest weight may be missing by chance.
+# The number of rows of the largest weight that may be missing by chance.
 _MISSING_ROWS = 10.0
-# The sums of an arm: its rows, their weights 1 / propensity, the squares of these; and the rows on offer.
+# The sums of an arm: its rows, their weights 1 / propensity, the squared weights, and the rows in which it is on
+# offer.
 _COUNT, _WEIGHT, _SQUARE, _EXPECTED = range(4)
 
 
 @dataclass(frozen=True)
 class PropensityMismatch:
-    """An arm, or all of them together, whose propensities do not fit the log.
+    """An arm, or all arms together, whose propensities do not fit the log.
 
     Attributes
     ----------
     arm : int or None
         The number of the arm; None for all arms together.
     share : float
-        The share of rows in which it was chosen while it was on offer.
+        The share of the rows with the arm on offer in which it was chosen.
     expected : float
-        The share according to its propensities.
+        The share that its propensities imply.
     """
 
     arm: int | None
@@ -65,7 +66,7 @@ class PropensityCheck:
 
     def __init__(self, n_arms: int) -> None:
         self._sums = np.zeros((n_arms, 3))
-        # The row of the first and the last appearance, and the weights there.
+        # The rows of the first and the last appearance, and the weights in these rows.
         self._rows = np.full((n_arms, 2), -1, np.int64)
         self._ends = np.zeros((n_arms, 2))
         self._top = np.zeros(n_arms)
@@ -87,16 +88,16 @@ class PropensityCheck:
         self._rows[seen, 1], self._ends[seen, 1] = later._rows[seen, 1], later._ends[seen, 1]
 
     def add_all_arms(self, arm: Ints, propensities: Floats) -> None:
-        """Add rows with the propensities of all arms, which say how often each arm is expected."""
+        """Add rows with the propensities of all arms, which determine how often each arm is expected."""
         if self._expected is None:
             self._expected = np.zeros(len(self._sums))
         self._expected += propensities.sum(axis=0)
         self._sums[:, _COUNT] += np.bincount(arm, minlength=len(self._sums))
 
     def mismatch(self) -> PropensityMismatch | None:
-        """Return the arm that contradicts its propensities most clearly; None if none does."""
+        """Return the arm that contradicts its propensities most clearly, or None if none does."""
         table, top, numbers = self._between() if self._expected is None else self._counted(self._expected)
-        # The largest weight of all arms counts for their total.
+        # For the total of all arms, the largest weight of any arm is used.
         tested = np.vstack([table, table.sum(axis=0)])
         count, weight, square, expected = tested.T
         p_values = contradiction(count, weight, square, expected, np.append(top, top.max(initial=0.0)))
@@ -108,8 +109,9 @@ class PropensityCheck:
         return PropensityMismatch(arm, float(share), float(share * expected[worst] / weight[worst]))
 
     def _between(self) -> tuple[Floats, Floats, list[int]]:
-        """Return the sums of each arm between its appearances, its largest weight, and its number."""
-        # Given its first and its last appearance, an arm of two rows has none between them by chance.
+        """Return the sums of each arm between its two appearances, its largest weight, and its number."""
+        # An arm with two rows is included: given its first and its last appearance, it has no rows in between by
+        # chance.
         inner = self._sums[:, _COUNT] >= 2
         table = np.zeros((int(inner.sum()), 4))
         table[:, :_EXPECTED] = self._sums[inner]
@@ -120,7 +122,7 @@ class PropensityCheck:
         return table, self._top[inner], np.flatnonzero(inner).tolist()
 
     def _counted(self, expected: Floats) -> tuple[Floats, Floats, list[int]]:
-        """Return the number of rows of each arm as its sums, and the number expected."""
+        """Return the sums of each arm, which are its number of rows, and the expected number."""
         count = self._sums[:, _COUNT]
         return np.column_stack([count, count, count, expected]), np.zeros(len(count)), list(range(len(count)))
 
@@ -131,7 +133,7 @@ def contradiction(count: Floats, weight: Floats, square: Floats, expected: Float
     Parameters
     ----------
     count, weight, square : arrays
-        The number of rows, the sum of their weights, and the sum of squares.
+        The number of rows, the sum of their weights, and the sum of the squared weights.
     expected : array
         The expected sum.
     top : array
@@ -145,7 +147,7 @@ def contradiction(count: Floats, weight: Floats, square: Floats, expected: Float
     with np.errstate(invalid="ignore", divide="ignore"):
         effective = expected * weight / square
         deviation = weight / expected - 1.0
-        # The more weights vary, the more of them lie beyond the largest that was seen.
+        # The more the weights vary, the more of them exceed the largest observed weight.
         missing = _MISSING_ROWS * count * square / weight**2 * top / weight
         p_values = _poisson_p_values(weight, square, expected)
     is_material = (deviation > _MATERIAL) | (deviation < -_MATERIAL - missing)

@@ -1,4 +1,4 @@
-"""The figures of an evaluation: values and gaps of the policies beside those of the log."""
+"""The figures of an evaluation: values and gaps of the policies, compared with those of the log."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def draw_values(ax: Axes, evaluation: Evaluation, attribute: str | None) -> dict
 def gaps(evaluation: Evaluation, attribute: str) -> Figure:
     """Plot the largest gap between groups for the log and for each policy.
 
-    With two groups, the group that is advantaged in the log comes first for all policies.
+    With two groups, the group that is advantaged in the log comes first for every policy.
     """
     results = preferred_results(evaluation)
     logged = evaluation.logged.largest_gap(attribute)

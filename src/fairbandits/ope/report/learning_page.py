@@ -1,4 +1,4 @@
-"""The HTML page of certified learning: what is certified, and the family on both parts of the log."""
+"""The HTML page of certified learning: the certified policy, and the family on both parts of the log."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from fairbandits.ope.results import Estimate
 from fairbandits.report.phrases import capitalise, describe_users
 from fairbandits.views.text import confidence_label, confidence_percent, number_formatter
 
-#: The columns of the table of the family: first the selection part, then the certification part.
+#: The columns of the family table: first the selection part, then the certification part.
 HEADERS = (
     "selection: reward",
     "gap",
@@ -20,7 +20,7 @@ HEADERS = (
     "gap",
     "change",
 )
-#: How to read the report.
+#: Notes on how to read the report.
 NOTES = (
     "Every policy of the family serves each user by one of three policies, drawn at random: a policy fitted to "
     "the log, the logging policy, or a uniform choice among the arms of the log. The shares may differ by group.",
@@ -52,7 +52,7 @@ class LearningSentences:
         self.number = number_formatter(4)
 
     def headline(self) -> str:
-        """Return what was certified, or that nothing was."""
+        """State which policy was certified, or that none was."""
         result = self._result
         wanted = (
             f"a gap within {result.tolerance:g} and a worst-off group that loses at most {result.margin:g} "
@@ -71,7 +71,7 @@ class LearningSentences:
         return "None was expected to pass the test. Collect more data, or accept a wider gap."
 
     def details(self) -> Iterator[str]:
-        """Yield the reward, the gap and the change of the certified policy, on the certification part."""
+        """Yield sentences on the certified policy's reward, gap and change on the certification part."""
         member = self._result.certified
         if member is None or member.test is None:
             return
@@ -95,7 +95,7 @@ class LearningSentences:
         return f"{self.number(abs(estimate.value))} {'more' if estimate.value >= 0.0 else 'less'}"
 
     def split(self) -> str:
-        """Return the sizes of the parts."""
+        """State the sizes of the parts."""
         result = self._result
         sizes = [f"{rows:,} decisions" for rows in result.rows]
         note = "the log has no users, so decisions count as independent"

@@ -35,7 +35,7 @@ _NOTES = (
 
 
 def evaluation_page(evaluation: Evaluation) -> str:
-    """Return the page, with all figures inside it."""
+    """Return the page, with all figures embedded."""
     sentences = EvaluationSentences(evaluation)
     attributes: list[str | None] = [*evaluation.rows.by_group]
     parts = [
@@ -50,7 +50,7 @@ def evaluation_page(evaluation: Evaluation) -> str:
 
 
 def describe_log(evaluation: Evaluation) -> str:
-    """Return the log, and the numbers of evaluation and training rows."""
+    """Describe the log, with the numbers of evaluation and training rows."""
     trained = (
         f"; {evaluation.training_rows:,} earlier decisions trained policies" if evaluation.training_rows else ""
     )

@@ -8,7 +8,7 @@ from fairbandits.ope.report.learning_sentences import HEADERS, LearningSentences
 from fairbandits.ope.report.notebook import evaluation_parts
 from fairbandits.ope.results import Evaluation
 
-# The column of the verdict; the columns before it are about the selection part.
+# The column of the verdict; the columns before it concern the selection part.
 _FIRST_OF_TEST = 3
 _MAX_TITLE = 100
 

@@ -19,7 +19,7 @@ from fairbandits.ope.results import (
 from fairbandits.report.phrases import describe_users
 from fairbandits.views.text import confidence_label, number_formatter, percent
 
-# From this share of unsupported rows on, bounds are given instead of an estimate.
+# If at least this share of the rows is unsupported, bounds are given instead of an estimate.
 _UNSUPPORTED_SHARE = 0.01
 
 
@@ -37,7 +37,7 @@ class EvaluationSentences:
         self.interval_name = confidence_label(evaluation.confidence)
         logged = evaluation.logged.value.overall
         size = abs(logged.value) if logged is not None else 1.0
-        # Three significant digits of the logged value.
+        # Enough decimals for three significant digits of the logged value.
         digits = min(max(2 - math.floor(math.log10(size)), 0), 6) if size else 3
         self.number = number_formatter(digits)
 
@@ -46,7 +46,7 @@ class EvaluationSentences:
         return f"{self.number(estimate.low)} to {self.number(estimate.high)}"
 
     def ranking(self) -> Iterator[str]:
-        """Yield which policies are better than others, as far as the log can tell."""
+        """Yield sentences on which policies are better than others, as far as the log shows."""
         policies = self._evaluation.policies
         known = [policy for policy in policies if policy.preferred.value.overall is not None]
         if not known:
@@ -60,7 +60,7 @@ class EvaluationSentences:
         yield from self._comparisons()
 
     def _comparisons(self) -> Iterator[str]:
-        """Yield what is known of the differences between policies."""
+        """Yield sentences on what is known about the differences between policies."""
         between = [each for each in self._evaluation.differences if each.second != LOGGING_POLICY]
         better = [each for each in between if each.estimate.excludes_zero]
         for each in better:
@@ -76,7 +76,7 @@ class EvaluationSentences:
             yield f"The log cannot tell which is better: {'; '.join(open_pairs)}."
 
     def summary(self, policy: PolicyEvaluation) -> Iterator[str]:
-        """Yield the value of a policy, the gaps between groups, and what the required gap says of them."""
+        """Yield sentences on the value of a policy, the gaps between groups, and the verdict on these gaps."""
         if policy.preferred.value.overall is None:
             yield f"{policy.title} hardly ever agrees with the log, which supports no estimate of its value."
             return
@@ -84,7 +84,7 @@ class EvaluationSentences:
         yield from self._gaps(policy)
 
     def method(self, policy: PolicyEvaluation) -> str:
-        """Return the state in which a policy was evaluated, and the estimators."""
+        """Describe the state in which a policy was evaluated, and the estimators."""
         preferred = policy.preferred_estimator
         others = [
             ESTIMATOR_NAMES[name] for name in ESTIMATOR_NAMES if name in policy.estimates and name != preferred

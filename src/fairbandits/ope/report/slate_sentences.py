@@ -36,7 +36,7 @@ class SlateSentences:
 
     @property
     def data(self) -> str:
-        """The log, and the number of slates."""
+        """A description of the log, with the number of slates."""
         evaluation = self._evaluation
         unit = "users" if evaluation.unit == "user" else "slates"
         return (
@@ -45,7 +45,7 @@ class SlateSentences:
         )
 
     def summary(self, policy: SlatePolicyEvaluation) -> Iterator[str]:
-        """Yield the value of a policy beside that of the log, the gaps between groups, and the method."""
+        """Yield sentences on the value of a policy and of the log, the gaps between groups, and the method."""
         name, result = policy.preferred_estimator, policy.preferred
         if result.value.overall is not None:
             logged = self.estimate(self._evaluation.logged.value.overall)
@@ -64,17 +64,17 @@ class SlateSentences:
         yield f"Estimator: {method}. {_ASSUMPTIONS[name]} Interval: empirical likelihood."
 
     def estimate(self, estimate: Estimate | None) -> str:
-        """Return an estimate with its interval."""
+        """Format an estimate with its interval."""
         if estimate is None:
             return "no estimate"
         return f"{self.number(estimate.value)} ({self.interval_name}: {self.interval(estimate)})"
 
     def interval(self, estimate: Estimate) -> str:
-        """Return the confidence interval of an estimate."""
+        """Format the confidence interval of an estimate."""
         return f"{self.number(estimate.low)} to {self.number(estimate.high)}"
 
     def plain(self, value: float) -> str:
-        """Return a number without an interval."""
+        """Format a number without an interval."""
         return "undefined" if math.isnan(value) else self.number(value)
 
     def _change(self, result: EstimatorResult) -> str:

@@ -8,19 +8,20 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class SlateProbabilities:
-    """The columns with the probabilities of one policy, each of one of three events; at least one is needed.
+    """The columns with the probabilities of one policy, each for one of three events; at least one is needed.
 
     Attributes
     ----------
     position : str, optional
-        The probability of this arm at this position, summed over the arms at all other positions: for the
-        independent estimator.
+        The probability of this arm at this position, summed over the arms at all other positions. The independent
+        estimator needs it.
     cascade : str, optional
         The probability of the arms from the first position to this one, which is the product of the conditional
-        probabilities: for the reward-interaction estimator. At the last position it is that of the whole slate.
+        probabilities. The reward-interaction estimator needs it. At the last position, it is the probability of
+        the whole slate.
     slate : str, optional
-        The probability of the whole slate in its order, the same in all its rows: for the whole-slate estimator.
-        If omitted, it is taken from `cascade`.
+        The probability of the whole slate in this order, which is the same in all of its rows. The whole-slate
+        estimator needs it. If omitted, it is taken from `cascade`.
 
     Examples
     --------

@@ -2,10 +2,10 @@
 
 A slate is a list of arms that were shown together; the arm at position l received the reward `r_l`, for example a
 click. The value of a policy is the mean reward of a slate, `E[sum over l of c_l r_l]`, with position weights `c_l`
-that are 1 unless the `SlateLog` has others.
+that are 1 unless the `SlateLog` specifies others.
 
 The estimators differ in the event whose probabilities are compared by the importance weight `w_l = pi / p`, and
-therefore in what they assume about users:
+therefore in their assumptions about users:
 
 ======================  ===============================  =======================================================
 estimator               probability of                   unbiased if the reward of a position depends at most on
@@ -19,8 +19,8 @@ independent IPS         the arm at position l            the arm at position l
 A stronger assumption gives smaller weights and less variance. Self-normalised variants (SNIPS) divide by the sum
 of the weights instead of their number.
 
-Each function returns terms with one entry per slate, in ascending order of the ids: rows of the same slate never
-count as independent. Groups are given per slate (`SlateLog.per_slate`).
+Each function returns terms with one entry per slate, in ascending order of the ids, so rows of the same slate
+never count as independent. Groups are given per slate (`SlateLog.per_slate`).
 
 References: Li, Abbasi-Yadkori, Kveton, Muthukrishnan, Vinay and Wen, *Offline evaluation of ranking policies with
 click models*, KDD 2018 (independent IPS); McInerney, Brost, Chandar, Mehrotra and Carterette, *Counterfactual
@@ -51,7 +51,7 @@ def standard_ips(log: SlateLog, probability: ArrayLike, propensity: ArrayLike) -
         The slates and their rewards.
     probability, propensity : arrays of shape (n_rows,)
         The probabilities with which the evaluated policy would have chosen, and the logging policy chose, the
-        whole slate in its order: the same number in all rows of a slate.
+        whole slate in this order: the same number in all rows of a slate.
 
     Examples
     --------
@@ -102,8 +102,8 @@ def independent_ips(log: SlateLog, probability: ArrayLike, propensity: ArrayLike
 def independent_snips(log: SlateLog, probability: ArrayLike, propensity: ArrayLike) -> SelfNormalisedSlateTerms:
     """Return the terms of self-normalised independent IPS: `sum over l of c_l sum(w_l r_l) / sum(w_l)`.
 
-    If slates have different lengths, position l counts with the share of the slates that have it. The parameters
-    are those of `independent_ips`.
+    If slates have different lengths, position l is weighted by the share of the slates that have it. The
+    parameters are those of `independent_ips`.
 
     Examples
     --------
@@ -142,7 +142,8 @@ def reward_interaction_snips(
 ) -> SelfNormalisedSlateTerms:
     """Return the terms of self-normalised reward-interaction IPS: `sum over l of c_l sum(w_l r_l) / sum(w_l)`.
 
-    As for `independent_snips`, with the parameters of `reward_interaction_ips`.
+    Different slate lengths are treated as in `independent_snips`. The parameters are those of
+    `reward_interaction_ips`.
 
     Examples
     --------
@@ -159,6 +160,7 @@ def cascade_doubly_robust(
 ) -> EstimatorTerms:
     """Return the cascade doubly robust terms.
 
+    The estimate is
     `mean(sum over l of w_l (c_l r_l - q_l of the chosen arm) + w_(l-1) (sum over arms of pi_l q_l))`, where w_l
     compares the probabilities of the arms from position 0 to l, and is 1 before position 0.
 
@@ -167,12 +169,12 @@ def cascade_doubly_robust(
     log : SlateLog
         The slates and their rewards.
     probabilities : array of shape (n_rows, n_arms)
-        The probability pi_l with which the policy would have chosen each arm at this position, after the logged
-        arms at the positions before. The products for the logged arms are the numerators of w_l.
+        The probability pi_l with which the policy would have chosen each arm at this position, given the logged
+        arms at the previous positions. The products for the logged arms are the numerators of w_l.
     predictions : array of shape (n_rows, n_arms)
-        The predicted q_l of each arm at this position, after the logged arms at the positions before: the sum of
-        `c r` over this position and all later ones, which the evaluated policy fills. The model must be trained on
-        other slates.
+        The predicted q_l of each arm at this position, given the logged arms at the previous positions: the sum of
+        `c r` over this position and all later ones, which are filled by the evaluated policy. The model must be
+        trained on other slates.
     arm : array of int, shape (n_rows,)
         The column of the arm that was chosen.
     propensity : array of shape (n_rows,)

@@ -27,7 +27,7 @@ from fairbandits.ope.slates.warnings import log_warnings, weight_warnings
 from fairbandits.statistics.empirical_likelihood import kish
 
 _Terms = Callable[[Any, ArrayLike, ArrayLike], EstimatorTerms]
-# The event whose probabilities each estimator compares, and its plain and self-normalised form.
+# For each estimator, the event whose probabilities it compares, and its plain and its self-normalised form.
 _ESTIMATORS: dict[str, tuple[str, _Terms, _Terms]] = {
     "standard": ("slate", slate_estimators.standard_ips, slate_estimators.standard_snips),
     "reward_interaction": (
@@ -50,9 +50,9 @@ def evaluate_slates(
 ) -> SlateEvaluation:
     """Estimate the mean reward of a slate under other policies, from a log of slates with a reward per position.
 
-    A row of the log is one position of one slate. The log needs the roles decision (the id of the slate) and
-    position; rows may be in any order, and are read into memory. A slate without a reward at one of its positions
-    is left out. The reward of a slate is the sum of its positions' rewards.
+    A row of the log is one position of one slate. The log needs columns with the roles decision (the id of the
+    slate) and position. Rows may be in any order, and are read into memory. A slate without a reward at one of its
+    positions is left out. The reward of a slate is the sum of its positions' rewards.
 
     Parameters
     ----------
@@ -62,11 +62,12 @@ def evaluate_slates(
         The title of each policy, and the columns of the log with its probabilities.
     propensity : SlateProbabilities
         The columns with the probabilities of the logging policy. Each estimator needs the probabilities of the
-        same event for both.
+        same event under both policies.
     position_weight : array of shape (n_positions,), optional
         The weight of each position in the reward of a slate; 1 by default.
     confidence : float
-        The confidence of the intervals. They hold over users if the log has users, and over slates otherwise.
+        The confidence level of the intervals, which treat users as independent or, if the log has no users,
+        slates.
     reward_range : tuple of two floats
         The lowest and the highest possible reward of a position.
 
@@ -116,7 +117,7 @@ def evaluate_slates(
 
 
 class _PolicyEvaluator:
-    """Computes the estimates of one policy after the other, and collects warnings."""
+    """Computes the estimates of one policy after another, and collects warnings."""
 
     def __init__(
         self, slates: LoggedSlates, scale: RewardScale, headline: SlateHeadline, propensity: SlateProbabilities

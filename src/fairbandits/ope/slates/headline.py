@@ -1,9 +1,9 @@
-"""Estimates of the mean reward of a slate with intervals that hold.
+"""Estimates of the mean reward of a slate, with valid intervals.
 
-The reward of a slate is a weighted mean of its positions' rewards, times a constant. Each position has importance
-weights of its own, of mean 1. Their mean over the positions, with the same position weights, is a weight of the
-slate: it also has mean 1, and bounds the slate's weighted reward, as a single weight bounds that of a single arm.
-Slates therefore get the intervals of `headline.py`, over users.
+The reward of a slate is a weighted mean of its positions' rewards, times a constant. Each position has its own
+importance weights, whose mean is 1. Their mean over the positions, with the same position weights, is a weight of
+the slate: it also has mean 1, and bounds the slate's weighted reward, just as a single weight bounds that of a
+single arm. The intervals of `headline.py`, over users, therefore apply to slates as well.
 `benchmarks/ope_slate_coverage.py` measures their coverage.
 """
 
@@ -48,8 +48,8 @@ class RewardScale:
     log : SlateLog
         The slates.
     reward_range : tuple of two floats
-        The lowest and the highest possible reward of a position. A position that a slate does not have counts
-        with reward 0, so the range must include 0 if slates have different lengths.
+        The lowest and the highest possible reward of a position. A position that a slate lacks counts as having
+        reward 0, so the range must include 0 if slates have different lengths.
     """
 
     def __init__(self, log: SlateLog, reward_range: tuple[float, float]) -> None:
@@ -66,7 +66,7 @@ class RewardScale:
                 "evaluate the slates of each length by themselves"
             )
         self._share = (weights / self._total)[log.rows.position]
-        # The share of the positions that a slate does not have.
+        # The share of the positions that a slate lacks.
         self._absent = np.maximum(1.0 - log.rows.sum(self._share), 0.0)
         self._reward = (log.reward - self._low) / self._span
 
@@ -79,7 +79,7 @@ class RewardScale:
         return SlateWeights(weight, weight * self.slate_rewards(), np.zeros_like(weight), _largest(weight))
 
     def by_position(self, weight: Floats) -> SlateWeights:
-        """Return the means over positions of weights that every row has, given in the order of the rows."""
+        """Return the means over positions of weights that are given for every row, in the order of the rows."""
         rows, position = self._rows, self._rows.position
         total, weighted = (np.bincount(position, values) for values in (weight, weight * self._reward))
         mean = np.divide(weighted, total, out=np.zeros_like(total), where=total > 0.0)
@@ -87,19 +87,19 @@ class RewardScale:
         return SlateWeights(
             slate_weight,
             rows.sum(self._share * weight * self._reward) + self._absent * self._zero,
-            # Makes the estimate that of SNIPS at each position, instead of one ratio over all positions.
+            # With this, the estimate is that of SNIPS at each position, instead of one ratio over all positions.
             rows.sum(self._share * mean[position] * (weight - 1.0)),
             _largest(slate_weight),
         )
 
     def largest_reward(self, weights: SlateWeights) -> float:
-        """Return the largest slate reward, logged or relative to its weight, at least that of one position."""
+        """Return the largest slate reward, logged or relative to its weight, but at least that of one position."""
         is_positive = weights.weight > 0.0
         relative = weights.reward[is_positive] / weights.weight[is_positive]
         return float(max(relative.max(initial=0.0), self.slate_rewards().max(), self._share.max()))
 
     def restore(self, result: EstimatorResult, unit: float) -> EstimatorResult:
-        """Return results in the units of the reward, from results in a unit of this scale."""
+        """Convert results in a unit of this scale to the original units of reward."""
         lowest = self._total * self._low
         return result.rescaled((lowest, lowest + self._total * self._span * unit))
 
@@ -109,7 +109,7 @@ class RewardScale:
 
 
 class SlateHeadline:
-    """Estimates from weighted slates, whose units are users, or slates where the user is unknown.
+    """Estimates from weighted slates; the units are users or, where the user is unknown, slates.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class SlateHeadline:
     scale : RewardScale
         Their rewards.
     confidence : float
-        The confidence of each interval; those of the gaps of an attribute hold jointly.
+        The confidence level of each interval; the intervals of the gaps of an attribute hold jointly.
     """
 
     def __init__(self, slates: LoggedSlates, scale: RewardScale, confidence: float) -> None:
@@ -130,8 +130,9 @@ class SlateHeadline:
 
     def result(self, weights: SlateWeights) -> EstimatorResult:
         """Return the values overall and by group, the differences from the log, and the gaps."""
-        # Slates that were not observed count with the largest reward that was: all positions rewarded is possible,
-        # but where rewards are rare it makes intervals two to three times as wide as those that cover.
+        # Slates that were not observed count as having the largest reward that was observed. A slate could be
+        # rewarded at all positions, but where rewards are rare, allowing for this would make intervals two to
+        # three times as wide as is needed for coverage.
         unit = self._scale.largest_reward(weights)
         table = np.zeros((len(weights.weight), len(COLUMNS)))
         table[:, ROWS], table[:, WEIGHTS] = 1.0, weights.weight
@@ -150,14 +151,14 @@ class SlateHeadline:
         return replace(result, improvement=nothing)
 
     def mean_weight_z(self, weights: SlateWeights) -> float:
-        """Return how many standard errors the mean weight is away from 1."""
+        """Return the number of standard errors by which the mean weight differs from 1."""
         residual = np.bincount(self._unit, weights.weight - 1.0)
         error = float(np.sqrt(residual @ residual))
         return float(residual.sum()) / error if error else 0.0
 
 
 def last_in_slate(log: SlateLog, values: Floats) -> Floats:
-    """Return, in all rows of a slate, the value at its last position; rows are in the order that was passed."""
+    """Return the value at the last position of each row's slate; rows are in the order they were passed in."""
     rows, order = log.rows, log.order
     found: Floats = np.empty_like(values)
     last: Ints = order[rows.start + rows.length - 1]
@@ -166,6 +167,7 @@ def last_in_slate(log: SlateLog, values: Floats) -> Floats:
 
 
 def _largest(weight: Floats) -> float:
-    # Which slates the policy would show besides the logged ones is not known. One over the smallest propensity
-    # would bound all weights, but makes intervals up to five times as wide as those that cover.
+    # It is not known which slates the policy would show besides the logged ones. The inverse of the smallest
+    # propensity would bound all weights, but would make intervals up to five times as wide as is needed for
+    # coverage.
     return max(float(weight.max()), 1.0)

@@ -21,7 +21,7 @@ from fairbandits.ope.array_validation import Floats, Ints
 from fairbandits.ope.group_index import GroupIndex
 from fairbandits.ope.slates.slate_log import SlateLog
 
-#: How errors name a slate.
+#: The format in which error messages refer to a slate.
 SLATE_NUMBER = "the number of a slate is that of its first row in the log"
 
 
@@ -34,7 +34,7 @@ class LoggedSlates:
     log : SlateLog
         The slates and their rewards, in the order of their first rows.
     probabilities : dict
-        The probability columns by name, with one entry per row of the SlateLog, before its sorting.
+        The probability columns by name, with one entry per row of the SlateLog, in the order before sorting.
     index : GroupIndex
         The groups.
     groups : array of int, shape (n_slates, 1 + attributes)
@@ -44,7 +44,7 @@ class LoggedSlates:
     rows_read, slates_read : int
         The number of rows and slates of the log.
     all_groups : array of int, shape (slates_read, 1 + attributes)
-        The groups of all slates, with those that have no reward at a position.
+        The groups of all slates, including slates without a reward at some position.
     """
 
     log: SlateLog
@@ -68,7 +68,7 @@ def read_slates(
     reward_range: tuple[float, float],
     position_weight: ArrayLike | None,
 ) -> LoggedSlates:
-    """Read slates into memory: 8 bytes per row and column, several times while they are sorted.
+    """Read slates into memory, using 8 bytes per row and column, and several times as much while sorting.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _slate_roles(log: Log, columns: dict[str, Any]) -> Roles:
             raise LogError(f"{log.name}: slates need a {name} column, {what}; set {name}=... (--{name})")
     kept = ("arm", "reward", "groups", "decision", "user", "position")
     given = {name: column for name in kept if (column := getattr(log.roles, name))}
-    # Columns of numbers without a role of their own are read as factors are.
+    # Numeric columns without a role of their own are read in the same way as factors.
     return resolve_roles(list(log.kinds), given | {"given": tuple(columns)}, False, log.name)[0]
 
 
@@ -174,7 +174,7 @@ class _Rows:
         return np.concatenate(self._parts[name])
 
     def check_same(self, name: str, values: NDArray[Any], first: Ints, labels: list[Any] | None) -> None:
-        """Raise an error unless the rows of a slate have the value of its first row."""
+        """Raise an error unless all rows of a slate have the same value as its first row."""
         wrong = np.flatnonzero(values != values[first])
         if wrong.size:
             row = int(wrong[0])

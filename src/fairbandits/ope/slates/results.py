@@ -12,13 +12,13 @@ from fairbandits.report.number_formats import nan_to_none
 from fairbandits.report.page import write_report
 from fairbandits.views.short_repr import ShortRepr
 
-#: The names of the estimators in reports, that with the weakest assumption about users first.
+#: The names of the estimators in reports, starting with the weakest assumption about users.
 SLATE_ESTIMATOR_NAMES: dict[str, str] = {
     "standard": "whole slate",
     "reward_interaction": "reward interaction",
     "independent": "independent",
 }
-#: With fewer effective slates, an estimator with a stronger assumption is preferred.
+#: With fewer effective slates than this, an estimator with a stronger assumption is preferred.
 MIN_EFFECTIVE_SLATES = 100
 
 
@@ -31,7 +31,7 @@ class SlateEstimate(ShortRepr):
     result : EstimatorResult
         The mean reward of a slate, its difference from the log, and the gaps between groups, with intervals.
     ips, snips : GroupedValue of float
-        The plain and the self-normalised inverse propensity score, without an interval. NaN if it is undefined.
+        The plain and the self-normalised inverse propensity scoring estimate, without intervals; NaN if undefined.
     effective_slates : GroupedValue of float
         The effective sample size.
     mean_weight : GroupedValue of float
@@ -45,7 +45,7 @@ class SlateEstimate(ShortRepr):
     mean_weight: GroupedValue[float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the results as JSON values."""
         return self.result.to_dict() | {
             "ips": self.ips.to_dict(nan_to_none),
             "snips": self.snips.to_dict(nan_to_none),
@@ -63,8 +63,8 @@ class SlatePolicyEvaluation(ShortRepr):
     title : str
         The name of the policy.
     estimates : mapping of str to SlateEstimate
-        The results by estimator ("standard", "reward_interaction", "independent"), without those whose
-        probabilities the log does not have.
+        The results by estimator ("standard", "reward_interaction", "independent"), except estimators whose
+        probabilities are not in the log.
     """
 
     title: str
@@ -72,7 +72,10 @@ class SlatePolicyEvaluation(ShortRepr):
 
     @property
     def preferred_estimator(self) -> str:
-        """The estimator with the weakest assumption and 100 effective slates; otherwise that with most of them."""
+        """The estimator with the weakest assumption among those with at least 100 effective slates.
+
+        If there is none, the estimator with the most effective slates is preferred.
+        """
         sizes = {
             name: self.estimates[name].effective_slates.overall
             for name in SLATE_ESTIMATOR_NAMES
@@ -87,7 +90,7 @@ class SlatePolicyEvaluation(ShortRepr):
         return self.estimates[self.preferred_estimator].result
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the results as JSON values."""
         return {
             "preferred_estimator": self.preferred_estimator,
             "estimates": {name: estimate.to_dict() for name, estimate in self.estimates.items()},
@@ -103,15 +106,15 @@ class SlateEvaluation(ShortRepr):
     log : str
         The name of the log.
     confidence : float
-        The confidence of all intervals.
+        The confidence level of all intervals.
     unit : {"user", "slate"}
-        The unit whose rewards may depend on each other.
+        The unit within which rewards may depend on each other.
     rows_read, slates_read : int
-        The number of rows and of slates of the log.
+        The number of rows and the number of slates in the log.
     slates : GroupedValue of int
-        The number of slates with a reward at every position, which are evaluated.
+        The number of slates with a reward at every position. Only these are evaluated.
     missing_rewards : GroupedValue of float
-        The share of the other slates, which are left out.
+        The share of slates with a missing reward, which are left out.
     logged : EstimatorResult
         The mean reward of a logged slate.
     policies : tuple of SlatePolicyEvaluation

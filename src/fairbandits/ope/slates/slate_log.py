@@ -21,7 +21,7 @@ class SlateLog:
     slate : array of int, shape (n_rows,)
         The id of the slate.
     position : array of int, shape (n_rows,)
-        The position in the slate, from `first_position` on and without gaps. Slates may have different lengths.
+        The position in the slate, numbered from `first_position` without gaps. Slates may have different lengths.
     reward : array of shape (n_rows,)
         The reward of the position, for example 1 for a click.
     position_weight : array of shape (n_positions,), optional
@@ -73,7 +73,7 @@ class SlateLog:
         return self.rows.sum(self.weighted_reward())
 
     def per_slate(self, name: str, values: ArrayLike) -> NDArray[Any]:
-        """Return the value of each slate, such as its user's group, from values that all its rows share."""
+        """Return one value per slate, such as its user's group, from values that are equal in all of its rows."""
         array = np.asarray(values)
         check_lengths(**{"slate": self.order, name: array})
         self.rows.check_same(array[self.order], f"{name} must be the same in all rows of a slate")
@@ -89,7 +89,7 @@ class SlateLog:
         probability, propensity : arrays of shape (n_rows,)
             The probabilities of the evaluated policy and of the logging policy.
         check : callable, optional
-            Called with both: validates which event they are the probabilities of.
+            A function that is called with both, and validates that they are probabilities of the right event.
         """
         w = importance_weights(probability, propensity)
         check_lengths(slate=self.order, probability=w)

@@ -1,7 +1,7 @@
 """Rows of slates, one per position, and sums over the positions of a slate.
 
-Rows of the same slate are dependent: one user saw them together. Estimators for slates therefore sum over the
-positions first, so that a slate is one term.
+Rows of the same slate are dependent, because one user saw them together. Estimators for slates therefore sum over
+the positions first, so that a slate is one term.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairbandits.ope.array_validation import Floats, Ints, as_integers, check_lengths
 
-# Probabilities of the same event may differ by rounding.
+# Probabilities of the same event may differ because of rounding.
 _ROUNDING = 1e-9
 
 
@@ -47,7 +47,7 @@ class SlateRows:
 
     @classmethod
     def from_arrays(cls, slate: ArrayLike, position: ArrayLike, first: int = 0) -> tuple[SlateRows, Ints]:
-        """Return the sorted rows, and the indices that sort the given ones; given positions begin with `first`."""
+        """Return the sorted rows, and the indices that sort the given arrays, whose positions start at `first`."""
         unsorted, positions = as_integers("slate", slate), as_integers("position", position)
         check_lengths(slate=unsorted, position=positions)
         order = np.lexsort((positions, unsorted))
@@ -76,14 +76,14 @@ class SlateRows:
         return self.sum(values) / self.length
 
     def select(self, slates: Any) -> tuple[SlateRows, Ints]:
-        """Return the rows of some slates, given by a mask or indices, and the indices of these rows."""
+        """Return the rows of the slates selected by a mask or by indices, and the indices of these rows."""
         length = self.length[slates]
         start = np.cumsum(length) - length
         picked = np.arange(length.sum()) + np.repeat(self.start[slates] - start, length)
         return SlateRows(self.ids[slates], start, length, self.position[picked]), picked
 
     def previous(self, values: Floats, first: float) -> Floats:
-        """Return the value at the previous position; `first` at position 0."""
+        """Return the value at the previous position, or `first` at position 0."""
         shifted = np.roll(values, 1)
         shifted[self.start] = first
         return shifted
@@ -103,7 +103,7 @@ class SlateRows:
         self._refuse(np.abs(values - first) > _ROUNDING * first, rule, first, values)
 
     def check_prefix(self, values: Floats, name: str) -> None:
-        """Raise an error if a probability is higher than that at the previous position."""
+        """Raise an error if a probability is higher than the one at the previous position."""
         rule = f"{name} must be that of all arms from position 0 to this one, which cannot increase"
         before = self.previous(values, np.inf)
         self._refuse(values > before * (1.0 + _ROUNDING), rule, before, values)

@@ -17,7 +17,7 @@ class SelfNormalisedSlateTerms(EstimatorTerms):
     """One term per slate of an estimate that is a sum of ratios, one for each position.
 
     The numerators and denominators linearise the sum of ratios: their ratio is the estimate, and the influence of
-    a slate is its influence on all ratios. They depend on all slates, so a selection computes them again.
+    a slate is its influence on all ratios. They depend on all slates, so they are recomputed for a selection.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class SelfNormalisedSlateTerms(EstimatorTerms):
     position_weight: Floats
 
     def select(self, rows: Any) -> SelfNormalisedSlateTerms:
-        """Return the terms of some slates, given by a mask or indices, normalised over these slates."""
+        """Return the terms of the slates selected by a mask or by indices, normalised over these slates."""
         slates, picked = self.rows.select(rows)
         return self_normalise(slates, self.row_weight[picked], self.row_reward[picked], self.position_weight)
 
@@ -45,8 +45,8 @@ def self_normalise(
 ) -> SelfNormalisedSlateTerms:
     """Return the terms of `mean over slates of (sum over positions l of a_l R_l)`.
 
-    a is the weight of a position, and `R_l = sum(w_l r_l) / sum(w_l)` over the slates that have position l. The
-    estimate is undefined (NaN) if all importance weights of a position are zero.
+    Here `a_l` is the weight of position l, and `R_l = sum(w_l r_l) / sum(w_l)` over the slates that have position
+    l. The estimate is undefined (NaN) if all importance weights of a position are zero.
     """
     n_positions = len(position_weight)
     count, total, weighted = (
@@ -60,8 +60,8 @@ def self_normalise(
     has_weight = total > 0.0
     ratio = np.divide(weighted, total, out=np.zeros(n_positions), where=has_weight)
     scale = np.divide(count, total, out=np.zeros(n_positions), where=has_weight)
-    # The weights of a position have mean 1 after scaling. A slate adds to a ratio what it would add to a doubly
-    # robust estimate that predicts the ratio itself.
+    # After scaling, the weights of a position have mean 1. The contribution of a slate to a ratio is the same as
+    # its contribution to a doubly robust estimate whose prediction is the ratio itself.
     scaled, predicted = w * scale[rows.position], ratio[rows.position]
     term = rows.sum(position_weight[rows.position] * (predicted + scaled * (reward - predicted)))
     # Any denominator d with numerator `value d + mean(d) (term - value)` has this value and these influences. With

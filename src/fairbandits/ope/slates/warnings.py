@@ -9,7 +9,7 @@ from fairbandits.ope.slates.reading import LoggedSlates
 from fairbandits.ope.slates.results import MIN_EFFECTIVE_SLATES
 from fairbandits.views.text import percent
 
-# A mean weight further from 1 than this number of standard errors is not chance.
+# If the mean weight differs from 1 by more than this number of standard errors, the cause is not chance.
 _MAX_Z = 4.0
 
 

@@ -1,4 +1,4 @@
-"""The keys that a running server knows: in memory, and read from the store again every two seconds."""
+"""The keys known to a running server, held in memory and read from the store again every two seconds."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextlib import suppress
 from fairbandits.service.auth.keys import Key, hash_secret, parse_token
 from fairbandits.service.log.errors import StoreDownError
 
-#: Seconds between two reads of the keys. A revoked key is refused after this time at the latest.
+#: The number of seconds between two reads of the keys. A revoked key is refused after this time at the latest.
 REFRESH_SECONDS = 2.0
 # An unknown key may be a new one, so the keys are read again at once, but no more often than this.
 _LOOKUP_SECONDS = 0.2
-# Seconds between two writes of the last use of a key.
+# The number of seconds between two writes of the last use of a key.
 _USE_SECONDS = 3600.0
 
-# Verified when an id is unknown, so that unknown and known ids take the same time.
+# This key is verified if an id is unknown, so that unknown and known ids take the same time.
 _NO_KEY = Key("", "", frozenset(), hash_secret("nobody"), 0.0)
 
 
@@ -27,11 +27,11 @@ class KeyCache:
     Parameters
     ----------
     read : callable
-        Reads all keys from the store. While the store is down, the known keys remain valid.
+        A function that reads all keys from the store. While the store is down, the known keys remain valid.
     clock : callable, optional
-        Returns the time in seconds since 1970.
+        A function that returns the time in seconds since 1970.
     save_uses : callable, optional
-        Saves the times at which keys were used.
+        A function that saves the times at which keys were used.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class KeyCache:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no key was ever created, as far as is known for certain; revoked keys count."""
+        """Whether it is certain that no key was ever created; revoked keys count."""
         return self._is_read and not self._keys
 
     def replace(self, keys: Iterable[Key]) -> None:
@@ -61,18 +61,18 @@ class KeyCache:
 
     async def refresh(self) -> None:
         """Read the keys from the store again."""
-        with suppress(StoreDownError):  # logged where it is raised
+        with suppress(StoreDownError):  # already logged where it is raised
             self.replace(await self._read())
 
     async def refresh_forever(self) -> None:
-        """Read the keys from the store again and again."""
+        """Read the keys from the store periodically."""
         while True:
             await asyncio.sleep(REFRESH_SECONDS)
             await self.refresh()
             await self._save_uses()
 
     async def _save_uses(self) -> None:
-        """Save when keys were used last, each at most once an hour."""
+        """Save the times at which keys were last used, at most once an hour per key."""
         now, used = self._clock(), self._used
         self._used = set()
         known = [self._keys[key_id] for key_id in used if key_id in self._keys]
@@ -82,7 +82,7 @@ class KeyCache:
                 await self._write_uses(due)
 
     async def _look_up(self) -> None:
-        """Read the keys again, once for all requests that wait for it."""
+        """Read the keys again, once for all requests that are waiting for it."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._refresh_soon())
         await asyncio.shield(self._reading)
@@ -93,12 +93,12 @@ class KeyCache:
         await self.refresh()
 
     async def find(self, token: str, *, session: bool = False) -> Key | None:
-        """Return the key, or the session, of a token; None if there is none. It may be revoked or expired."""
+        """Return the key or the session of a token, even if it is revoked or expired; None if there is none."""
         parts = parse_token(token)
         if parts is None:
             return None
         found = self._verified(*parts, session)
-        if found is None:  # it may be new, or its secret may be
+        if found is None:  # the key or its secret may be new
             await self._look_up()
             found = self._verified(*parts, session)
         return found
@@ -110,7 +110,7 @@ class KeyCache:
 
     def _verified(self, key_id: str, secret: str, session: bool) -> Key | None:
         key = self._keys.get(key_id, _NO_KEY)
-        # A session is not a key: the cookie that a browser sends by itself must allow nothing but reading.
+        # A session is not a key: a cookie, which browsers send automatically, must allow nothing but reading.
         is_right = key.verify(secret, self._clock()) and (key.parent is not None) is session
         return key if is_right else None
 

@@ -13,19 +13,19 @@ from fairbandits.service.auth.keys import Key, rotate_key
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.tables import keys
 
-#: Sessions of one key, of which the oldest ends when there are more, and of all keys.
+#: The maximum number of sessions of one key, beyond which the oldest session ends, and of all keys.
 MAX_KEY_SESSIONS = 20
 MAX_SESSIONS = 1000
 
 
 class TooManySessionsError(RuntimeError):
-    """There are as many sessions as there may be."""
+    """The maximum number of sessions has been reached."""
 
 
 def save_key(store: Store, key: Key) -> None:
-    """Save a key or a session, and delete the sessions that have ended; raise TooManySessionsError if too many."""
+    """Save a key or a session, and delete expired sessions; raise TooManySessionsError if too many remain."""
     with store.transaction() as connection:
-        # Expired keys remain: a service whose keys have all expired is not one without keys.
+        # Expired keys remain, because a service whose keys have all expired is not a service without keys.
         is_session = keys.c.parent.is_not(None)
         connection.execute(delete(keys).where(is_session & (keys.c.expires < time.time())))
         if key.parent is not None:
@@ -54,19 +54,19 @@ def read_keys(store: Store) -> list[Key]:
 
 
 def revoke_key(store: Store, key_id: str) -> bool:
-    """Revoke a key; return whether there was one of this id that had not been revoked."""
+    """Revoke a key; return whether there was a key with this id that had not been revoked."""
     with store.transaction() as connection:
         query = update(keys).where((keys.c.id == key_id) & keys.c.revoked.is_(None)).values(revoked=time.time())
         return connection.execute(query).rowcount > 0
 
 
 def rotate_secret(store: Store, key_id: str, grace: float) -> str | None:
-    """Replace the secret of a key, whose old one remains valid for some seconds.
+    """Replace the secret of a key; the old secret remains valid for `grace` seconds.
 
     Returns
     -------
     str or None
-        The new token; None if there is no active key of this id.
+        The new token; None if there is no active key with this id.
     """
     now = time.time()
     found = [key for key in read_keys(store) if key.id == key_id and key.parent is None and key.is_active(now)]
@@ -81,7 +81,8 @@ def rotate_secret(store: Store, key_id: str, grace: float) -> str | None:
 
 def save_uses(store: Store, uses: Mapping[str, float]) -> None:
     """Save the times at which keys were used."""
-    # One statement for each key, without the lock, for which decisions would wait in the same thread.
+    # There is one statement for each key, without the lock: decisions in the same thread would have to wait for
+    # it.
     with store.transaction() if store.is_sqlite else store.connection() as connection:
         for key_id, used in uses.items():
             is_older = keys.c.used.is_(None) | (keys.c.used < used)
@@ -96,7 +97,7 @@ class KeyStore:
     store : Store
         The store.
     run_in_store_thread : callable
-        Calls a function in the one thread that uses the store.
+        A function that calls another function in the one thread that uses the store.
     """
 
     def __init__(self, store: Store, run_in_store_thread: Callable[..., Awaitable[Any]]) -> None:

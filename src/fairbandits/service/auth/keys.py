@@ -1,4 +1,4 @@
-"""API keys: how they are made, and how one is verified without its secret being stored."""
+"""API keys: their creation, and their verification without storing the secret."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _TOKEN = re.compile(r"fb_([0-9a-f]{16})_([0-9a-f]{64})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key, or a session of the page, as it is stored: everything but the secret.
+    """A key, or a session of the page, as it is stored: everything except the secret.
 
     Attributes
     ----------
     id : str
         The part by which the key is looked up. It is not secret.
     name : str
-        The name of its owner, for people.
+        The human-readable name of the key's owner.
     scopes : frozenset of str
-        What the key allows.
+        The scopes of the key.
     digest : str
-        The SHA-256 of the secret. The secret has 256 random bits and cannot be guessed, so a slow hash would
-        protect nothing.
+        The SHA-256 hash of the secret. The secret has 256 random bits and cannot be guessed, so a slow hash would
+        offer no additional protection.
     created : float
         The time of creation, in seconds since 1970.
     expires, revoked : float, optional
@@ -37,11 +37,11 @@ class Key:
     parent : str, optional
         For a session, the id of the key that opened it.
     used : float, optional
-        The time of the last use, an hour too early at most.
+        The time of the last use, which may be up to an hour too early.
     old_digest : str, optional
-        The digest of the secret that was replaced last.
+        The digest of the secret that was replaced most recently.
     old_until : float, optional
-        The time until which that secret remains valid.
+        The time until which the replaced secret remains valid.
     """
 
     id: str
@@ -57,7 +57,7 @@ class Key:
     old_until: float | None = None
 
     def verify(self, secret: str, now: float) -> bool:
-        """Return whether this is the key's secret, in a time that does not depend on how much of it is right."""
+        """Return whether this is the key's secret, in a time that does not depend on how much of it is correct."""
         digest = hash_secret(secret)
         if hmac.compare_digest(digest, self.digest):
             return True
@@ -88,14 +88,14 @@ def make_key(
 
 
 def rotate_key(key: Key, now: float, grace: float) -> tuple[Key, str]:
-    """Replace the secret of a key, which remains valid for some seconds; return the same as `make_key`."""
+    """Replace the secret of a key, as `make_key` creates it; the old one remains valid for `grace` seconds."""
     secret = secrets.token_hex(32)
     rotated = replace(key, digest=hash_secret(secret), old_digest=key.digest, old_until=now + grace)
     return rotated, f"fb_{key.id}_{secret}"
 
 
 def parse_token(token: str) -> tuple[str, str] | None:
-    """Split a token into the id and the secret of its key; return None if it does not have the form of one."""
+    """Split a token into the id and the secret of its key; return None if it does not have the form of a token."""
     match = _TOKEN.fullmatch(token)
     return match and (match[1], match[2])
 

@@ -1,4 +1,4 @@
-"""Rate limits: one token bucket for each client."""
+"""Rate limits, with one token bucket for each client."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _MAX_CLIENTS = 20_000
 class RateLimiter:
     """Token buckets by client, in bounded memory.
 
-    Of each bucket only the time at which it will be full again is stored. Clients with a full bucket are dropped.
+    Only the time at which each bucket will be full again is stored. Clients with a full bucket are dropped.
 
     Parameters
     ----------
     rate : float
-        Requests per second.
+        The number of requests per second.
     burst : float
-        Requests at once, after a pause.
+        The number of requests that are allowed at once, after a pause.
     clock : callable, optional
-        Returns the time in seconds.
+        A function that returns the time in seconds.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class RateLimiter:
         now = self._clock()
         full_at = max(now, self._full_at.get(client, 0.0))
         wait = full_at - now - self._slack
-        if wait > 1e-9 * self._interval:  # less than a billionth of a token is rounding
+        if wait > 1e-9 * self._interval:  # less than a billionth of a token is a rounding error
             return wait
         if len(self._full_at) >= _MAX_CLIENTS:
             self._drop_full(now)
@@ -57,17 +57,17 @@ class RateLimiter:
         return 0.0
 
     def charge(self, client: str, cost: int) -> None:
-        """Spend tokens for work that was not known before, even those of an empty bucket."""
+        """Spend tokens, even from an empty bucket, for work whose amount was not known in advance."""
         self._full_at[client] = max(self._clock(), self._full_at.get(client, 0.0)) + cost * self._interval
 
     def _drop_full(self, now: float) -> None:
         limited = {client: full_at for client, full_at in self._full_at.items() if full_at > now}
-        # That many clients at once are an attack from many addresses, and bounded memory comes first.
+        # This many simultaneous clients indicate an attack from many addresses, and bounded memory takes priority.
         self._full_at = limited if len(limited) < _MAX_CLIENTS else {}
 
 
 def client_address(client: tuple[str, int] | None) -> str:
-    """Return the address by which a client is limited: for IPv6 its /64 network, which is one subscriber's.
+    """Return the address by which a client is limited; for IPv6, the /64 network, which belongs to one subscriber.
 
     Examples
     --------

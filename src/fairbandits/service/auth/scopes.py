@@ -1,15 +1,15 @@
-"""Scopes: what a key allows. Each route declares the scope that it needs (see `http/routing.py`)."""
+"""Scopes: the permissions of a key. Each route declares the scope that it needs (see `http/routing.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: All scopes: decisions, rewards, reading, changing the arms. None implies another.
+#: All scopes: decisions, rewards, reading, and changing the arms. No scope implies another.
 SCOPES = ("decide", "reward", "read", "admin")
 
 
 def parse_scopes(scopes: Iterable[str]) -> frozenset[str]:
-    """Return scopes as a set; raise ValueError if one is unknown or there is none."""
+    """Return scopes as a set; raise ValueError if any is unknown or if there are none."""
     wanted = list(scopes)
     unknown = [scope for scope in wanted if scope not in SCOPES]
     if unknown or not wanted:

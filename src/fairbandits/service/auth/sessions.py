@@ -1,4 +1,4 @@
-"""Sessions of the page. A session is a key that only reads, expires, and is sent as a cookie."""
+"""Sessions of the page. A session is a key that can only read, that expires, and that is sent as a cookie."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def session_cookie(token: str, is_secure: bool) -> str:
 
 
 def _cookie_name(is_secure: bool) -> str:
-    # Browsers accept a cookie with this prefix only from the host itself, over TLS.
+    # Browsers accept a cookie with this prefix only from the host itself and over TLS.
     return "__Host-fairbandits" if is_secure else "fairbandits"

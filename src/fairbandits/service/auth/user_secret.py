@@ -1,4 +1,4 @@
-"""The secret that turns ids of users into pseudonyms: a file that only the service can read."""
+"""The secret that turns user ids into pseudonyms: a file that only the service can read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-# As many bytes as SHA-256 has. An HMAC with a shorter key is easier to guess.
+# The number of bytes in a SHA-256 hash. An HMAC with a shorter key is easier to guess.
 _MIN_BYTES = 32
 
 
@@ -37,7 +37,7 @@ def read_user_secret(path: Path) -> bytes:
 
 
 def create_user_secret(path: Path) -> None:
-    """Create a random secret that only this user of the machine can read, unless the file exists."""
+    """Create a random secret that only this user of the machine can read, unless the file already exists."""
     with (
         suppress(FileExistsError),
         os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file,

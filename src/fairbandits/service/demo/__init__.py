@@ -1,4 +1,4 @@
-"""The demo: videos for students, from the embedded stand-in data, and simulated students who visit it."""
+"""The demo: videos for students, based on the embedded stand-in data, and simulated students who visit it."""
 
 from fairbandits.service.demo.students import (
     DemoStudents,

@@ -1,4 +1,4 @@
-"""Students and videos of the demo: the paper's 100 videos, 134 columns and rewards, from stand-in data."""
+"""The students and videos of the demo: the paper's 100 videos, 134 columns and rewards, from stand-in data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairbandits.worlds.rewards import REWARDS
 _SEED = 0
 _MALE_VIDEOS, _FEMALE_VIDEOS = 30, 70
 _QUARTERS = ("q1", "q2", "q3", "q4")
-# Beside the log of the demo, in the folder in which the command runs.
+# The file is next to the log of the demo, in the folder in which the command runs.
 _SECRET_FILE = Path("fairbandits.secret")
 _RATES = tuple(f"{low}-{low + 1}" for low in range(5))
 
@@ -56,7 +56,7 @@ def load_config_or_demo(path: str | Path | None) -> Config:
 
 
 def prepare_config_or_demo(path: str | Path | None) -> Config:
-    """Read a configuration that is to be served; create the secret of the demo if there is none yet."""
+    """Read a configuration that is to be served; create the secret of the demo if it does not exist yet."""
     if not path:
         create_user_secret(_SECRET_FILE)
     return load_config_or_demo(path)
@@ -97,13 +97,13 @@ class DemoStudents:
         return len(self._students)
 
     def request(self, number: int) -> dict[str, Any]:
-        """Return a student as the body of a request for a decision."""
+        """Return the body of a request for a decision for a student."""
         features: dict[str, Any] = {name: float(self._students[name][number]) for name in RANGES}
         features |= {name: str(labels[number]) for name, labels in self._labels.items()}
         return {"features": features, "groups": {"sex": features["sex"]}}
 
     def user_id(self, number: int) -> str:
-        """Return the id of a student, the same in every visit."""
+        """Return the id of a student, which is the same in every visit."""
         return f"student-{number}"
 
     def reward(self, number: int, video: str) -> float:
@@ -111,7 +111,7 @@ class DemoStudents:
         speaker = "Male" if video.startswith("m") else "Female"
         parts = self._rating[video], float(self._level[number]), speaker == self._labels["sex"][number]
         reward = REWARDS["r"](*(np.array(part, float) for part in parts))
-        # A sum of tenths can exceed 1 by a rounding error.
+        # Because of rounding errors, a sum of tenths can exceed 1.
         return min(float(reward), 1.0)
 
 

@@ -21,10 +21,12 @@ from fairbandits.worlds.noise import with_noise
 
 _log = logging.getLogger(__name__)
 
-# Students per step of this many seconds: more during the first decisions, from which the policy learns most.
+# The number of students per step, and the seconds per step. There are more students during the first decisions,
+# from which the policy learns most.
 _STEP_SECONDS = 0.25
 _MANY, _FEW, _FIRST = 15, 5, 4000
-# The mean delay of a reward in seconds, and the share that never arrives, by sex, so that rewards are missing.
+# The mean delay of a reward in seconds, and, so that some rewards are missing, the share that never arrives, by
+# sex.
 _DELAY = 2.0
 _SILENT = {"Female": 0.06, "Male": 0.03}
 _NOISE = 0.1
@@ -32,7 +34,7 @@ _NOISE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NewRewards(AppendRequest):
-    """Rewards that are appended unless somebody else has rewarded the decision first."""
+    """Rewards that are appended unless the decision has already been rewarded by somebody else."""
 
     rewards: Sequence[Rewarded]
 
@@ -49,7 +51,7 @@ class DemoTraffic:
     engine : Engine
         The engine of the demo.
     pseudonymise : callable, optional
-        Returns the pseudonym of a student. Without it, decisions have no user.
+        A function that returns the pseudonym of a student. Without it, decisions have no user.
     """
 
     def __init__(self, engine: Engine, pseudonymise: Callable[[str], str] | None = None) -> None:
@@ -60,7 +62,7 @@ class DemoTraffic:
         self._waiting: list[tuple[float, str, float]] = []
 
     async def run(self) -> None:
-        """Send students until cancelled; while the log cannot be written, try again."""
+        """Send students until cancelled; while the log cannot be written, keep trying."""
         while True:
             try:
                 await self._send_rewards()

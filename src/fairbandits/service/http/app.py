@@ -1,4 +1,4 @@
-"""The application: an engine, its routes, and the gate before them."""
+"""The application: an engine, its routes, and the gate in front of them."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ DEMO_VARIABLE = "FAIRBANDITS_DEMO"
 _SWITCH_SECONDS = 0.0005
 _GARBAGE_THRESHOLD = 50_000
 
-#: The environment variable with the settings of the server, as JSON; options of the command may have changed them.
+#: The environment variable with the server settings as JSON; options of the command may have changed them.
 SERVER_VARIABLE = "FAIRBANDITS_SERVER"
-#: The environment variable that names the folder in which workers show each other their metrics.
+#: The environment variable that names the folder through which workers exchange their metrics.
 METRICS_VARIABLE = "FAIRBANDITS_METRICS"
 
 
@@ -55,9 +55,9 @@ def create_app(config: Config, demo: bool = False, metrics_folder: Path | None =
     config : Config
         The configuration.
     demo : bool
-        Whether to simulate the students of the demo, whose configuration it must be.
+        Whether to simulate the students of the demo, in which case the configuration must be that of the demo.
     metrics_folder : path, optional
-        The folder in which several workers show each other their metrics.
+        The folder through which several workers exchange their metrics.
     """
     secret_file = config.users.secret_file
     pseudonymise = None if secret_file is None else make_pseudonymiser(read_user_secret(secret_file))
@@ -111,11 +111,11 @@ def create_app(config: Config, demo: bool = False, metrics_folder: Path | None =
 @contextmanager
 def _tuned_interpreter() -> Iterator[None]:
     """Tune the interpreter for a server."""
-    # Objects that exist by now stay for good, and scanning them for garbage would delay requests.
+    # Objects that exist at this point are permanent, and scanning them for garbage would delay requests.
     threshold = gc.get_threshold()
     gc.collect()
     gc.freeze()
-    # Requests create reference cycles only when they fail, so collections can be rare.
+    # Requests create reference cycles only when they fail, so garbage collections can be rare.
     gc.set_threshold(_GARBAGE_THRESHOLD)
     # The store thread needs the interpreter lock a few times for every batch, each time only briefly.
     interval = sys.getswitchinterval()
@@ -129,7 +129,7 @@ def _tuned_interpreter() -> Iterator[None]:
 
 
 def app_from_environment() -> FastAPI:
-    """Create the application of the configuration that the environment names, as worker processes do."""
+    """Create the application for the configuration that the environment names, as worker processes do."""
     config = prepare_config_or_demo(os.environ.get(CONFIG_VARIABLE))
     server, folder = os.environ.get(SERVER_VARIABLE), os.environ.get(METRICS_VARIABLE)
     if server:

@@ -23,12 +23,15 @@ from fairbandits.service.log.requests import Refusal, RefusalReason
 from fairbandits.service.state.catalogue import ServedArm, ServedCatalogue
 
 _ArmEvent = ArmAdded | ArmChanged | ArmRetired
-# Of several clients that change one arm at the same time, one succeeds at each attempt.
+# The maximum number of attempts: if several clients change an arm at the same time, one of them succeeds at each
+# attempt.
 _MAX_ATTEMPTS = 50
 _RETRY_SECONDS = 0.01
-# The arms of a list that one token of the rate limit pays for: they take about as long as the rest of a request.
+# The number of listed arms that one token of the rate limit pays for: they take about as long as the rest of a
+# request.
 _ARMS_OF_TOKEN = 100
-# Seconds that a response waits at most until the change is applied. With several workers that takes a moment.
+# The maximum number of seconds for which a response waits until the change is applied. With several workers, this
+# takes a moment.
 _APPLY_SECONDS = 1.0
 
 
@@ -57,7 +60,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
     )
     @access("admin", body="json")
     async def add(request: Request) -> Response:
-        """Add an arm, or a list of arms; either all are added or none."""
+        """Add an arm, or a list of arms; either all are added or none are."""
         body = await request.body()
         is_list = body.lstrip()[:1] == b"["
         arms = parse(schemas.arms, body) if is_list else [parse(schemas.arm, body)]
@@ -77,7 +80,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
     @router.delete("/{arm:path}", responses=json_responses("ArmsResponse", 404, 409))
     @access("admin")
     async def retire(request: Request, arm: str) -> Response:
-        """Retire an arm: what was learned about it is dropped, the rewards of its users' groups remain."""
+        """Retire an arm: what was learned about it is dropped, but the rewards of its users' groups remain."""
         return await _change(engine, request, b"", partial(_retired, arm=arm))
 
     return router
@@ -94,7 +97,7 @@ async def _change(
     body: bytes,
     plan: Callable[[ServedCatalogue], Sequence[_ArmEvent] | Refusal],
 ) -> Response:
-    """Append the events that `plan` derives from the catalogue, again if the catalogue changes meanwhile."""
+    """Append the events that `plan` derives from the catalogue; try again if the catalogue changes meanwhile."""
     key = idempotency_key(request, body)
     for _ in range(_MAX_ATTEMPTS):
         events = plan(engine.recommender.catalogue)
@@ -113,13 +116,13 @@ async def _change(
         if not (isinstance(outcome, Refusal) and outcome.reason is RefusalReason.CONFLICT):
             await _until_applied(engine, events)
             return respond(outcome)
-        await asyncio.sleep(_RETRY_SECONDS)  # until the other change is applied
+        await asyncio.sleep(_RETRY_SECONDS)  # wait until the other change is applied
     detail = "other clients are changing these arms; look at them and try again"
     return respond(Refusal(RefusalReason.CONFLICT, detail))
 
 
 async def _until_applied(engine: Engine, events: Sequence[_ArmEvent]) -> None:
-    """Wait until the catalogue has the events, so that the client's next request finds them; not for ever."""
+    """Wait, for a limited time, until the catalogue has the events, so that the next request finds them."""
     deadline = time.monotonic() + _APPLY_SECONDS
     while time.monotonic() < deadline:
         versions = engine.recommender.catalogue.versions

@@ -1,4 +1,4 @@
-"""Connections by address: one address cannot take those of others, and a few are kept for health checks."""
+"""Connections by address: no address can use up those of others, and a few are reserved for health checks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import Counter
 
 from fairbandits.service.config import Limits
 
-# Connections beyond the limit that health checks may use, in all and from one address.
+# The number of connections beyond the limit that health checks may use, in total and from one address.
 _RESERVE, _ADDRESS_RESERVE = 50, 4
-# The share of an address's connections that may wait for the rest of a request for long.
+# One in this many of an address's connections may wait long for the rest of a request.
 _SLOW_SHARE = 5
 
 
@@ -53,7 +53,7 @@ class ConnectionCounts:
         return self._slow[address] <= max(1, self.limits.address_connections // _SLOW_SHARE)
 
     def unmark_slow(self, address: str) -> None:
-        """Forget that a request arrives slowly."""
+        """Stop counting a request as slow."""
         _decrease(self._slow, address)
 
 

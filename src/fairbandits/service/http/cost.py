@@ -1,4 +1,4 @@
-"""The cost of requests, and how much of it each client may have waiting."""
+"""The cost of requests, and limits on the cost of each client's waiting requests."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from fairbandits.service.http.problems import too_costly, too_much_waiting
 from fairbandits.service.log.requests import LogRequest, Outcome
 from fairbandits.service.log.writer import Writer
 
-# The unit of cost is the scoring of one arm (25 ns, as measured). In this unit: the cost of an arm on offer
-# for one more place of a slate; of choosing, sending and storing one arm; and of a column of its context.
+# The unit of cost is the scoring of one arm (25 ns, as measured). In this unit, these are the costs of an arm on
+# offer for each additional position of a slate; of choosing, sending and storing one arm; and of a column of its
+# context.
 _ORDERED = 0.1
 _CHOSEN, _COLUMN = 1000, 8
-#: The cost that one token of the rate limit pays for: about as much as the rest of a request.
+#: The cost that one token of the rate limit pays for, which is about as much as the rest of a request.
 COST_OF_TOKEN = 10_000
-# However many clients wait, each may have this share of the limit waiting.
+# However many clients are waiting, each may have at least this share of the limit waiting.
 _LEAST_SHARE = 0.1
 
 
@@ -25,7 +26,7 @@ def request_cost(users: Sequence[Mapping[str, Any]], n_arms: int, width: int) ->
     Parameters
     ----------
     users : sequence of mapping
-        The users, as `DecisionRequest` has them.
+        The users, in the form of `DecisionRequest`.
     n_arms : int
         The number of arms in the catalogue.
     width : int
@@ -40,17 +41,17 @@ def request_cost(users: Sequence[Mapping[str, Any]], n_arms: int, width: int) ->
 
 
 def arm_cost(width: int) -> int:
-    """Return the cost of choosing, storing or learning one arm, whose context has so many columns."""
+    """Return the cost of choosing, storing or learning one arm whose context has `width` columns."""
     return _CHOSEN + _COLUMN * width
 
 
 class WaitingWork:
-    """The cost of the decisions and rewards that wait to be written, by client: no client may hold up the others.
+    """The cost of decisions and rewards waiting to be written, by client, so that no client holds up the others.
 
     Parameters
     ----------
     limit : int
-        The cost of one request at most (limits.cost). Clients with waiting requests share it evenly.
+        The maximum cost of one request (limits.cost). Clients with waiting requests share it evenly.
     """
 
     def __init__(self, limit: int) -> None:
@@ -62,7 +63,7 @@ class WaitingWork:
         if cost > self._limit:
             raise too_costly(cost, self._limit)
         waiting = self._waiting.get(client, 0)
-        # One request is accepted in any case, so that any that is not too costly can be sent at some time.
+        # One request is accepted in any case, so that any request that is not too costly can be sent at some time.
         if waiting and waiting + cost > self._limit * max(1.0 / len(self._waiting), _LEAST_SHARE):
             raise too_much_waiting(self._limit)
         self._waiting[client] = waiting + cost

@@ -1,4 +1,4 @@
-"""`POST /v1/decisions`: decisions for one user or many, as far as their cost allows."""
+"""`POST /v1/decisions`: decisions for one or many users, if their cost allows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def routes(engine: Engine, schemas: Schemas, work: WaitingWork) -> APIRouter:
     )
     @access("decide", body="json")
     async def decide_many(request: Request) -> Response:
-        """Choose for many users at once; either all decisions are made or none."""
+        """Choose for many users at once; either all decisions are made or none are."""
         body = await request.body()
         outcome = await write(request, body, parse(schemas.decisions, body)["decisions"], True)
         pointer = f"#/decisions/{outcome.item}" if isinstance(outcome, Refusal) else "#"

@@ -23,7 +23,7 @@ def routes(feed: LiveFeed) -> APIRouter:
     @router.get("/v1/fairness", responses=json_responses("FairnessResponse"))
     @access("read")
     async def fairness() -> Response:
-        """Compare the rewards of groups: the gap, its confidence interval, its history, the arms behind it.
+        """Compare the rewards of groups: the gap, its confidence interval, its history, and the arms behind it.
 
         Groups with fewer rewards than the configured minimum are left out.
         """

@@ -1,4 +1,4 @@
-"""The response of `/v1/fairness`, as types that describe the API and that tests check responses against."""
+"""The response of `/v1/fairness`, as types that describe the API and against which tests check responses."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class FoundGap(EstimateSchema):
 
 
 class OneSided(TypedDict):
-    """The part of a gap that comes from arms which only one of the two groups was shown."""
+    """The part of a gap that comes from arms that only one of the two groups was shown."""
 
     value: float
     share_advantaged: float
@@ -79,7 +79,7 @@ class DecompositionSchema(TypedDict):
 
 
 class MissingRewardsSchema(TypedDict):
-    """The groups with the most and fewest missing rewards, and the range of the gap had all rewards arrived."""
+    """The groups with the most and the fewest missing rewards, and bounds of the gap had all rewards arrived."""
 
     share_gap: EstimateSchema
     most: list[str]

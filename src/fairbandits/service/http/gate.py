@@ -1,6 +1,6 @@
-"""The gate that every request passes: authentication, rate limits, size limits, response headers, durations.
+"""The gate that every request passes: authentication, rate limits, size limits, response headers and durations.
 
-It is plain ASGI, because it is on the path of every decision.
+It is plain ASGI for speed, because every decision passes through it.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class GatedApp(FastAPI):
 
 
 class Gate:
-    """Admits requests, calls their route, and answers those that are refused.
+    """Admits requests, calls their route, and answers requests that are refused.
 
-    Routes find in `scope["state"]`: `client`, the id of the key, if there is one; `scopes`, what it allows; and
-    `payer`, the key or address whose rate is limited. They may leave there `tokens`, what the request costs the
-    payer in addition.
+    In `scope["state"]`, routes find `client`, the id of the key, if there is one; `scopes`, the scopes of the key;
+    and `payer`, the key or address whose rate is limited. They may set `tokens` there, the additional cost of the
+    request to the payer.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ class Gate:
     keys : KeyCache
         The keys.
     limits : Limits
-        The limits of sizes and rates.
+        The limits on sizes and rates.
     server : ServerConfig
-        The settings of the server: from where it can be used while there is no key.
+        The settings of the server, which determine where it can be used from while there is no key.
     metrics : Metrics
         The metrics, which count the durations of requests.
     """
@@ -121,13 +121,13 @@ class Gate:
                 response = await route.endpoint(BufferedRequest(scope, receive))
                 await response(scope, receive, sender.send)
         except ClientDisconnect:
-            pass  # nobody is left to be answered
+            pass  # nobody is left to receive an answer
         except Exception as error:
             await sender.send_problem(problems.problem_from(error, client_address(scope["client"])))
         finally:
             if state.get("tokens"):
                 self._key_limiter.charge(state["payer"], state["tokens"])
-            # Labelled by route rather than by path, of which there are arbitrarily many.
+            # Durations are labelled by route rather than by path, because there are arbitrarily many paths.
             label = getattr(scope.get("route"), "path", "other")
             self._metrics.observe_request(label, sender.status, perf_counter() - began)
 
@@ -168,7 +168,7 @@ class Gate:
         return key
 
     def _admit_probe(self, headers: _Headers, scope: Scope, state: dict[str, Any]) -> Key | None:
-        """Admit a health check, which nothing may refuse: no limit, no wrong key, no store that hangs."""
+        """Admit a health check, which must never be refused, be it by a limit, a wrong key or a hanging store."""
         authorization = headers.get(b"authorization")
         if authorization is None:
             is_open = self._keys.is_empty and self._is_open_to(scope, headers)
@@ -180,11 +180,11 @@ class Gate:
         return key if is_active else None
 
     def _is_open_to(self, scope: Scope, headers: _Headers) -> bool:
-        """Return whether a request may do everything, until the first key is created."""
+        """Return whether a request may do everything until the first key is created."""
         return self._is_insecure or is_on_socket(scope) or is_local(scope, headers.get(b"host"))
 
     def _may_be_forwarded(self, scope: Scope, headers: _Headers) -> bool:
-        """Return whether a proxy may have sent a request: one that is configured need not add any header."""
+        """Return whether a proxy may have sent a request; a configured proxy need not add any header."""
         return is_forwarded(scope, headers) or (self._has_proxy and not is_on_socket(scope))
 
     async def _bearer(self, authorization: bytes) -> Key:
@@ -215,7 +215,7 @@ class Gate:
 
     def _check_body(self, kind: str, headers: _Headers) -> None:
         media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        # Browsers send other types, or none, to other sites without asking for permission first.
+        # Browsers send other media types, or none, to other sites without first asking for permission.
         if media_type != _MEDIA_TYPES[kind] or b"content-encoding" in headers:
             raise problems.unsupported_type(_MEDIA_TYPES[kind].decode())
         length = headers.get(b"content-length")
@@ -260,7 +260,7 @@ class _ResponseSender:
         await self._send(message)
 
     async def send_problem(self, problem: ProblemError) -> None:
-        """Send a problem, unless a response has begun; that one remains incomplete."""
+        """Send a problem, unless a response has already begun, which then remains incomplete."""
         if self._is_started:
             return
         body = problem.to_body()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# Everything is loaded from this service. No inline scripts or styles: `page/static/sheets.js` turns the style
-# elements that Plotly creates into style sheets of the document.
+# Everything is loaded from this service. Inline scripts and styles are not allowed: `page/static/sheets.js` turns
+# the style elements that Plotly creates into style sheets of the document.
 _CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -27,13 +27,13 @@ COMMON: tuple[tuple[bytes, bytes], ...] = (
 PAGE = (
     *COMMON,
     (b"content-security-policy", _CONTENT_SECURITY_POLICY.encode("ascii")),
-    # With "no-referrer" browsers would send "Origin: null" with the login form.
+    # With "no-referrer", browsers would send "Origin: null" with the login form.
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 
-#: Added to responses without a Cache-Control of their own.
+#: Header that is added to responses without their own Cache-Control.
 NO_STORE = (b"cache-control", b"no-store")
 
-#: Added over TLS, so that browsers return over TLS only.
+#: Header that is added over TLS, so that browsers return over TLS only.
 HSTS = (b"strict-transport-security", b"max-age=31536000")

@@ -43,7 +43,7 @@ def routes(engine: Engine, metrics: Metrics, feed: LiveFeed) -> APIRouter:
         return Response(to_json({"ready": True, "seq": seq, "checksum": checksum}), media_type="application/json")
 
     async def render() -> bytes:
-        # Which have just become current, so this does not compute them.
+        # The findings have just been brought up to date, so they are not computed here.
         return metrics.render((await feed.last()).findings)
 
     rendered = SharedResult(render, is_current=lambda _: False)

@@ -18,7 +18,8 @@ from fairbandits.service.http.routing import access
 
 _MESSAGE = "<!--message-->"
 _WRONG = '<p role="alert">This key is unknown or lacks the scope “read”. Was all of it copied?</p>'
-# Logins per second and at once, of one key and of all: each writes to the store, which decisions need.
+# The number of logins per second, and at once, for one key and for all keys. They are limited because each login
+# writes to the store, which decisions need.
 _KEY_RATE, _KEY_BURST = 0.5, 20
 _RATE, _BURST = 2.0, 50
 _EVERYBODY = ""
@@ -57,7 +58,7 @@ def routes(keys: KeyCache, store: KeyStore) -> APIRouter:
         if wait:
             raise too_many_logins(wait)
         session, token = open_session(key, time.time())
-        async with saving:  # one at a time, so that decisions wait for one at most
+        async with saving:  # one at a time, so that decisions wait for at most one
             try:
                 await store.save(session)
             except TooManySessionsError as error:
@@ -89,7 +90,7 @@ def _redirect(path: str, cookie: str | None = None) -> Response:
 
 
 def _refuse_other_sites(request: Request) -> None:
-    """Raise a problem if another site sent the form: it could log the visitor in as somebody else."""
+    """Raise a problem if another site sent the form, which could log the visitor in as somebody else."""
     origin = request.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
         raise ProblemError(403, "Forbidden", "the form was sent by another site; log in from this one")

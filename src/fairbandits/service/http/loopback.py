@@ -1,4 +1,4 @@
-"""Requests from this machine, and those that only seem to be."""
+"""Detection of requests from this machine, and of requests that only appear to be."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_loopback(host: str) -> bool:
 def is_local(scope: Scope, host: bytes | None) -> bool:
     """Return whether a request comes from this machine and names it as such.
 
-    The name in the Host header matters because another site can let a name of its own point to this machine.
+    The name in the Host header matters because another site can make one of its own names point to this machine.
     """
     client, server = scope.get("client"), scope.get("server")
     return client is not None and server is not None and _is_local(client[0], server[0], host or b"")
@@ -54,7 +54,7 @@ def is_on_socket(scope: Scope) -> bool:
 def is_forwarded(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
     """Return whether a request shows signs of a proxy: headers that proxies add, or HTTP/1.0.
 
-    Many proxies speak HTTP/1.0 to the servers behind them, and add no header, unless they are told otherwise.
+    Many proxies use HTTP/1.0 for the servers behind them, and add no header, unless they are configured otherwise.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Requests and responses of the API: bodies that are parsed, pseudonyms, idempotency keys, replies as JSON."""
+"""Requests and responses of the API: parsing of bodies, pseudonyms, idempotency keys, and replies as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairbandits.service.log.requests import IdempotencyKey, Outcome
 
 _HEADER = b"idempotency-key"
 _MAX_LENGTH = 200
-# 128 bits: among a billion users, two share a pseudonym with a probability of 1.5e-21.
+# With 128 bits, the probability that any two of a billion users share a pseudonym is 1.5e-21.
 _PSEUDONYM_BYTES = 16
 _JSON = (b"content-type", b"application/json")
 
@@ -38,7 +38,7 @@ class BufferedRequest(Request):
 
 
 class JsonResponse(Response):
-    """A response whose body is JSON already.
+    """A response whose body is already JSON.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def parse(schema: TypeAdapter[Any], body: bytes) -> Any:
 
 
 def make_pseudonymiser(secret: bytes) -> Callable[[str], str]:
-    """Return the function that replaces the id of a user by its pseudonym, as the schemas call it.
+    """Return the function that the schemas call to replace a user's id with a pseudonym.
 
-    The pseudonym is the first half of the HMAC-SHA256 of the id, in hexadecimal digits. Without the secret nobody
+    The pseudonym is the first half of the HMAC-SHA256 of the id, in hexadecimal digits. Without the secret, nobody
     can compute it, not even for ids that can be guessed.
     """
 
@@ -75,9 +75,9 @@ def make_pseudonymiser(secret: bytes) -> Callable[[str], str]:
 
 
 def body_without_ids(body: bytes, users: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return what a request for decisions is recognised by, without ids of users.
+    """Return the content by which a repeated request for decisions is recognised, without user ids.
 
-    A digest of the body would show which of some guessed ids is in it, as the rest of it is in the log.
+    Because the rest of the body is in the log, a digest of the body would reveal whether it contains a guessed id.
     """
     return to_json(users) if any("user" in user for user in users) else body
 

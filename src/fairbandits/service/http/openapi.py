@@ -69,7 +69,7 @@ def json_responses(name: str, *errors: int, many: str | None = None) -> dict[int
 
 
 def routes(app: FastAPI) -> APIRouter:
-    """Return the route of the description."""
+    """Return the route of the OpenAPI description."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/openapi.json")
@@ -81,7 +81,7 @@ def routes(app: FastAPI) -> APIRouter:
 
 
 def install_openapi(app: FastAPI, table: RouteTable, schemas: Schemas) -> None:
-    """Make an app describe itself with the types and scopes of its routes."""
+    """Make an app describe itself, with the types and scopes of its routes."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:

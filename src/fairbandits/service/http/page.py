@@ -39,18 +39,19 @@ def routes() -> APIRouter:
 
 def _send_page(request: Request, name: str) -> Response:
     html = load_asset(name).body
-    # There is something to log out of only if the visitor has a key.
+    # Logging out makes sense only if the visitor has a key.
     has_key = "client" in request.scope.get("state", {})
     return Response(html.replace(_SESSION, _LOG_OUT if has_key else b""), media_type="text/html")
 
 
 async def _send_asset(request: Request, name: str) -> Response:
     try:
-        # In a thread, because the first request for plotly.js compresses it.
+        # This runs in a thread, because the first request for plotly.js compresses it.
         asset = await asyncio.to_thread(load_asset, name)
     except KeyError:
         raise ProblemError(404, "Not found", "the page has no such file") from None
-    # Browsers must ask whether a cached file is current: a new release must not run scripts of an old one.
+    # Browsers must check whether a cached file is current, because a new release must not run scripts of an old
+    # one.
     headers = {"ETag": asset.etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
     if request.headers.get("if-none-match") == asset.etag:
         return Response(status_code=304, headers=headers)

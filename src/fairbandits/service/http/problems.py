@@ -1,4 +1,4 @@
-"""Problem responses (RFC 9457): what a refused request is answered with."""
+"""Problem responses (RFC 9457), with which refused requests are answered."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class ProblemError(Exception):
     status : int
         The HTTP status.
     title : str
-        The kind of problem, always in the same words.
+        The kind of problem, always worded in the same way.
     detail : str
         The explanation.
     errors : sequence of mapping, optional
-        The single errors: `detail` explains, and `pointer` (a JSON pointer into the body), `parameter` or `header`
-        names the place.
+        The individual errors: `detail` explains the error, and `pointer` (a JSON pointer into the body),
+        `parameter` or `header` gives its location.
     headers : mapping, optional
         Headers of the response.
     """
@@ -91,7 +91,7 @@ def invalid_body(errors: Sequence[tuple[str, str]]) -> ProblemError:
 
 
 def refused(refusal: Refusal, pointer: str = "#") -> ProblemError:
-    """Return the problem of a request that the log refused; `pointer` is the place of an invalid value."""
+    """Return the problem of a request that the log refused; `pointer` is the location of an invalid value."""
     if refusal.reason is RefusalReason.INVALID:
         return invalid_body([(pointer, refusal.detail)])
     status, title = _REFUSALS[refusal.reason]
@@ -189,12 +189,12 @@ def too_much_waiting(limit: int) -> ProblemError:
 
 
 def problem_from(error: Exception, source: str = "") -> ProblemError:
-    """Return the problem of an error that a route raised; `source` is the address that the request came from."""
+    """Return the problem of an error that a route raised; `source` is the address from which the request came."""
     if isinstance(error, ProblemError):
         return error
     if isinstance(error, LogUnavailableError):
         return unavailable(str(error))
-    if isinstance(error, StoreDownError):  # logged where it was raised
+    if isinstance(error, StoreDownError):  # already logged where it was raised
         return unavailable("the store cannot be used at the moment; try again later")
     if isinstance(error, TooManyReadersError):
         return unavailable(str(error), retry_after=30)

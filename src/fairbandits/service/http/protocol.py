@@ -1,4 +1,4 @@
-"""The protocol of uvicorn, with limits on slow requests, long headers and the number of connections."""
+"""Uvicorn's protocol, with limits on slow requests, long headers and the number of connections."""
 
 from __future__ import annotations
 
@@ -15,40 +15,41 @@ from fairbandits.service.http.connections import ConnectionCounts
 from fairbandits.service.http.problems import PROBLEM_TYPE, ProblemError, unavailable
 from fairbandits.service.http.transport import CoalescingTransport
 
-#: The name in the lifespan state under which the application hands over the counts of connections.
+#: The name in the lifespan state under which the application passes on the connection counts.
 CONNECTIONS_STATE = "connections"
-#: The paths of health checks, which are served beyond the limits of connections.
+#: The paths of health checks, which are served beyond the connection limits.
 PROBES = (b"/health", b"/ready")
 
-# Bytes of the head of a request: path, query and headers.
+# The maximum number of bytes in the head of a request: path, query and headers.
 _MAX_HEAD = 32 * 1024
-# Seconds in which a health check must arrive on a connection beyond the limits.
+# The number of seconds within which a health check must arrive on a connection beyond the limits.
 _PROBE_SECONDS = 1.0
-# The address of a connection of a proxy between two requests, which is nobody's.
+# The address of a proxy's connection between two requests, when it belongs to nobody.
 _NOBODY = ""
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """A connection with limits. Uvicorn itself would wait for the rest of a request, and buffer it, for ever."""
+    """A connection with limits. Uvicorn itself would wait forever for the rest of a request, and buffer it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._counts: ConnectionCounts = self.app_state.get(CONNECTIONS_STATE) or ConnectionCounts(Limits())
         self._limits = self._counts.limits
-        # The times since which the head of a request, and all of it, are awaited; None if they are not.
+        # The times since which the head of a request, and the whole request, have been awaited; None if they are
+        # not.
         self._head_since: float | None = None
         self._since: float | None = None
         self._head_bytes = self._received = 0
         self._timer: asyncio.TimerHandle | None = None
         self._address = _NOBODY
         self._is_proxied = self._is_slow = False
-        # The address for which the connection is reserved for a health check; None if it is an ordinary one.
+        # The address for which the connection is reserved for a health check; None for an ordinary connection.
         self._reserved_for: str | None = None
-        # What the connection ends with, once all requests before are answered.
+        # The problem with which the connection ends, once all earlier requests have been answered.
         self._refusal: ProblemError | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Open the connection; if there are too many, leave it to a health check, or close it."""
+        """Open the connection; if there are too many, reserve it for a health check, or close it."""
         super().connection_made(CoalescingTransport(transport, self.loop))
         self._head_since = self._since = self.loop.time()
         app = self.app
@@ -74,11 +75,11 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Receive bytes."""
         if self._refusal is not None:
-            return  # what follows a request that was refused is not read
+            return  # data after a refused request is not read
         self._received = len(data)
         super().data_received(data)
         if self._head_since is not None:
-            # Of a head that began within these bytes, after earlier requests, only what was parsed is counted.
+            # If a head began within these bytes, after earlier requests, only its parsed part is counted.
             self._head_bytes = self._parsed_bytes() if self._head_bytes < 0 else self._head_bytes + len(data)
             if self._head_bytes > _MAX_HEAD:
                 self._refuse(_head_too_large())
@@ -116,7 +117,7 @@ class LimitedProtocol(HttpToolsProtocol):
             super().on_body(body)
 
     def on_response_complete(self) -> None:
-        """End a response; begin the next one, or refuse what followed the last request."""
+        """End a response; begin the next one, or refuse the data that followed the last request."""
         is_last = not self.pipeline
         super().on_response_complete()
         if is_last and self._is_proxied:
@@ -131,7 +132,7 @@ class LimitedProtocol(HttpToolsProtocol):
     # -- addresses -------------------------------------------------------------------------------------
 
     def _attribute(self, address: str) -> bool:
-        """Count the connection for an address, and no longer for another; return whether it may have it."""
+        """Count the connection for an address instead of another one; return whether the address may have it."""
         if address == self._address:
             return True
         self._mark_slow(False)
@@ -147,14 +148,14 @@ class LimitedProtocol(HttpToolsProtocol):
         return not self._is_proxied or self._attribute(self._forwarded_address())
 
     def _forwarded_address(self) -> str:
-        """Return the address for which a proxy sends a request."""
+        """Return the address on whose behalf a proxy sends a request."""
         forwarded = b", ".join(value for name, value in self.headers if name == b"x-forwarded-for")
         assert isinstance(self.app, ProxyHeadersMiddleware)  # noqa: S101
         host, port = self.app.trusted_hosts.get_trusted_client_address(forwarded.decode("latin-1"))
         return client_address((host, port))
 
     def _mark_slow(self, is_slow: bool) -> bool:
-        """Count whether a request arrives slowly; return whether the address may have this one."""
+        """Record whether a request arrives slowly; return whether the address may send this one slowly."""
         if is_slow is self._is_slow or self._address == _NOBODY:
             return True
         self._is_slow = is_slow
@@ -171,7 +172,8 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._refusal is not None or self._since is None:
             self._check_later()
         elif self.flow.read_paused:
-            # An earlier request is being answered, and until then no more is read. The sender cannot help it.
+            # An earlier request is being answered, and nothing more is read until then, so the sender is not to
+            # blame.
             self._since, self._head_since = now, None if self._head_since is None else now
             self._check_later()
         elif self._reserved_for is not None:
@@ -187,7 +189,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._check_later()
 
     def _check_later(self) -> None:
-        # One timer for a connection, because a timer for every request would cost more than the request.
+        # There is one timer per connection, because a timer for every request would cost more than the request.
         interval = min(self._limits.head_seconds, self._limits.request_seconds) / 4
         self._timer = self.loop.call_later(
             interval if self._reserved_for is None else min(interval, _PROBE_SECONDS), self._check
@@ -204,7 +206,7 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         self._refusal = problem
         if self.pipeline and self.pipeline[0][0].more_body:
-            self.pipeline.popleft()  # the request that is refused
+            self.pipeline.popleft()  # this is the refused request
             is_answering = True
         else:
             cycle = self.cycle

@@ -1,4 +1,4 @@
-"""`POST /v1/rewards`: the rewards of decisions, at once or days later."""
+"""`POST /v1/rewards`: the rewards of decisions, immediately or days later."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from fairbandits.service.log.events import Decided, Rewarded, decision_key, rewa
 from fairbandits.service.log.requests import Outcome, Refusal, RefusalReason
 from fairbandits.service.log.rewards import settle_reward
 
-# The place of the reward within a request, or within one item of a list.
+# The location of the reward within a request, or within one item of a list.
 _POINTER = "#/reward"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RewardsRequest(AppendRequest):
-    """Rewards to append: one, or a list in which each has a result of its own.
+    """Rewards to append: a single reward, or a list in which each reward has its own result.
 
     Attributes
     ----------
     rewards : sequence of mapping
         The rewards, validated.
     is_list : bool
-        Whether they came as a list.
+        Whether they were sent as a list.
     window : float
-        The number of seconds after a decision in which its reward is accepted.
+        The number of seconds after a decision during which its reward is accepted.
     max_arms : int
-        The number of arms that may be learned from one request: a slate has many.
+        The number of arms that may be learned from one request; a slate has many.
     of_arm : int
         The cost of learning one arm.
     state : dict
-        The state of the HTTP request, which gets the tokens to be charged: only the log knows how many arms a
-        decision has that is rewarded with one number.
+        The state of the HTTP request, in which the tokens to be charged are set: if a decision is rewarded with
+        one number, only the log knows how many arms it has.
     """
 
     rewards: Sequence[Mapping[str, Any]]
@@ -55,7 +55,7 @@ class _RewardsRequest(AppendRequest):
     state: dict[str, Any]
 
     def settle(self, found: Mapping[str, Any]) -> Settlement:
-        """Append the rewards that are new and valid, unless they are of too many arms."""
+        """Append the rewards that are new and valid, unless they concern too many arms."""
         n_arms = sum(len(each.picked) for each in found.values() if isinstance(each, Decided))
         if self.is_list and n_arms > self.max_arms:
             detail = (
@@ -70,7 +70,7 @@ class _RewardsRequest(AppendRequest):
             reward = Rewarded(each["decision"], now, each["reward"])
             result = settle_reward(reward, self.window, known)
             if result is reward:
-                known[reward.key] = reward  # a later item of the list may repeat it
+                known[reward.key] = reward  # a later item of the list may repeat this reward
                 new.append(reward)
             results.append(result)
         return Settlement(new, self._outcome(results))
@@ -119,7 +119,7 @@ def routes(engine: Engine, schemas: Schemas, work: WaitingWork) -> APIRouter:
             size=_n_arms(rewards, limits.slate) if is_list else 1,
             client=state["payer"],
         )
-        # A list of too many arms is refused once the log says how many they are.
+        # A list with too many arms is refused once the number of arms is known from the log.
         cost = min(_n_arms(rewards, 1) * of_arm, limits.cost)
         return respond(await work.write(engine.writer, asked, cost, state), _POINTER)
 
@@ -127,7 +127,7 @@ def routes(engine: Engine, schemas: Schemas, work: WaitingWork) -> APIRouter:
 
 
 def _n_arms(rewards: Sequence[Mapping[str, Any]], of_number: int) -> int:
-    """Return the number of arms of rewards, at least 1, given that of a decision rewarded with one number."""
+    """Return the number of rewarded arms, at least 1; a reward that is one number counts as `of_number` arms."""
     return sum(len(each["reward"]) if isinstance(each["reward"], list) else of_number for each in rewards) or 1
 
 

@@ -1,4 +1,4 @@
-"""Routes with the access that they declare. A route that declares none is not served.
+"""Routes with their declared access. A route without declared access is not served.
 
 @router.post("/v1/decisions")
 @access("decide", body="json")
@@ -27,7 +27,7 @@ _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Access to a route.
+    """The access to a route.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Access:
     page : bool
         Whether a browser displays or runs the response.
     probe : bool
-        Whether the route is a health check: outside all limits, also for HEAD.
+        Whether the route is a health check, which is exempt from all limits, and also answers HEAD requests.
     """
 
     scope: str | None
@@ -50,7 +50,7 @@ class Access:
 def access(
     scope: str | None, *, body: BodyKind | None = None, page: bool = False, probe: bool = False
 ) -> Callable[[_Endpoint], _Endpoint]:
-    """Declare the access to a route, below its router's decorator."""
+    """Declare the access to a route; this decorator goes below that of the router."""
     if scope is not None and scope not in SCOPES:
         raise ValueError(f"scope must be None or one of {', '.join(SCOPES)}, got {scope!r}")
 
@@ -74,7 +74,7 @@ class ServedRoute:
     api_route : APIRoute
         The route of the framework.
     endpoint : callable or None
-        The endpoint, if it takes a request and nothing else: then it is called without the framework, whose
+        The endpoint, if it takes a request and nothing else. It is then called without the framework, whose
         routing and dependency injection take longer than a decision.
     """
 
@@ -101,7 +101,7 @@ class RouteTable:
         self._routes = {
             (route.method, route.path): route for router in routers for route in _served_routes(router)
         }
-        # Health checks take a request and nothing else, so the framework, which knows no HEAD, is not asked.
+        # Health checks take a request and nothing else, so they bypass the framework, which does not handle HEAD.
         self._routes |= {("HEAD", route.path): replace(route, method="HEAD") for route in self if route.is_probe}
         self._patterns = [
             (re.compile(re.sub(r"\{\w+\}", "(.+)", route.path), re.DOTALL), route)

@@ -1,4 +1,4 @@
-"""The types of requests and responses, by which pydantic validates and documents them."""
+"""The types of requests and responses, with which pydantic validates and documents them."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class DecisionsResponse(TypedDict):
 
 
 class RewardResponse(TypedDict):
-    """A reward that is in the log."""
+    """A reward that has been recorded in the log."""
 
     decision: DecisionId
     reward: float | list[float | None]
 
 
 class RefusedReward(TypedDict):
-    """A reward of a list that was refused, with the reason."""
+    """A refused reward in a list of rewards, with the reason."""
 
     decision: DecisionId
     problem: dict[str, Any]
@@ -67,7 +67,7 @@ class RewardsResponse(TypedDict):
 
 
 class ArmResponse(TypedDict):
-    """An arm. Retired arms have no features and no matches, nor have those of a saved recommender at first."""
+    """An arm. Retired arms have no features or matches; initially, neither do those of a saved recommender."""
 
     arm: str
     version: int
@@ -91,7 +91,7 @@ class ReadyResponse(TypedDict):
 
 
 class ProblemItem(TypedDict):
-    """One of several errors, with its place: a JSON pointer into the body, a parameter or a header."""
+    """One of several errors, with its location: a JSON pointer into the body, a parameter or a header."""
 
     detail: str
     pointer: NotRequired[str]
@@ -117,7 +117,8 @@ class Schemas:
     config : Config
         The configuration.
     pseudonymise : callable, optional
-        Returns the pseudonym of a user, by which parsing replaces the id. Without it, ids of users are refused.
+        A function that returns the pseudonym of a user, with which parsing replaces the id. Without it, user ids
+        are refused.
     """
 
     def __init__(self, config: Config, pseudonymise: Callable[[str], str] | None = None) -> None:
@@ -143,7 +144,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def _list_of(kind: Any, most: int) -> Any:
-    # Only the first error is reported: a million items may have a million errors.
+    # Only the first error is reported, because a million items may have a million errors.
     return Annotated[list[kind], Field(min_length=1, max_length=most, fail_fast=True)]
 
 
@@ -208,7 +209,7 @@ def _group_type(attribute: str, inputs: ServiceInputs) -> Any:
 
 def _user_type(pseudonymise: Callable[[str], str] | None) -> Any:
     if pseudonymise is None:
-        # Not described, and refused with the reason.
+        # The field is not described, and is refused with the reason.
         return Annotated[SkipJsonSchema[str], BeforeValidator(_refuse_user)]
     description = "Your id of the user, the same in every visit. Only a pseudonym of it is stored."
     return Annotated[

@@ -9,15 +9,15 @@ from typing import Any
 class CoalescingTransport(asyncio.Transport):
     """Sends everything that is written in one turn of the event loop as one write.
 
-    Uvicorn writes the head and the body of a response one after the other: two system calls, two packets, and a
-    client that waits for the second one.
+    Uvicorn writes the head and the body of a response one after the other, which takes two system calls and two
+    packets, and makes the client wait for the second packet.
 
     Parameters
     ----------
     transport : asyncio.Transport
         The transport of the connection.
     loop : asyncio.AbstractEventLoop
-        Its event loop.
+        The event loop of the connection.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -55,7 +55,7 @@ class CoalescingTransport(asyncio.Transport):
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Go on reading."""
+        """Resume reading."""
         self._transport.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Validation errors as problems: what is wrong with a request, and where."""
+"""Validation errors as problems: the errors in a request, and their locations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairbandits.service.http.problems import ProblemError, invalid_body
 
 _MAX_ERRORS = 20
 _MAX_LENGTH = 300
-# Beyond this number errors are only counted. To list them would take longer than to validate.
+# Beyond this number, errors are only counted, because listing them would take longer than validation.
 _MAX_LISTED = 2000
 
 
@@ -47,8 +47,8 @@ def validation_problem(error: ValidationError, body: bytes) -> ProblemError:
 def json_pointer(location: Sequence[Any], value: Any, is_missing: bool = False) -> str:
     """Return pydantic's location of an error as a JSON pointer.
 
-    Pydantic's locations also name the types that it tried. The value shows which parts are places. If the place
-    `is_missing`, the last part is one that the value does not have.
+    Pydantic's locations also name the types that it tried. The value shows which parts are places in it. If
+    `is_missing`, the last part names a place that the value does not have.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""The life of the data: backups, retention, erasure, and policies that replace each other."""
+"""The lifecycle of the data: backups, retention, erasure, and replacement of policies."""

@@ -1,4 +1,4 @@
-"""Tasks of a running service: following changes of the state, pruning, and dropping old replies."""
+"""Background tasks of a running service: following changes of the state, pruning, and dropping old replies."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from fairbandits.service.tracebacks import traceback_without_message
 
 _log = logging.getLogger(__name__)
 
-# Entries by which a new state may be behind when it takes over; they are applied at once.
+# The number of entries by which a new state may lag behind when it takes over; they are applied all at once.
 _CLOSE = 200
-# Seconds before a failed attempt is repeated.
+# The number of seconds before a failed attempt is repeated.
 _RETRY_SECONDS = 1.0
 _POLL_SECONDS = 0.05
-# Of the time that a replay takes, the share in which it rests, so that decisions do not wait for it.
+# The share of its time during which a replay rests, so that decisions do not wait for it.
 _REST = 0.9
-# Seconds for which replies are stored for repeated requests, and between two searches for older ones.
+# The number of seconds for which replies are stored for repeated requests, and between two searches for older
+# replies.
 _REPLY_SECONDS = 7 * 86400.0
 _REPLY_PERIOD = 3600.0
 
@@ -51,14 +52,14 @@ class LifecycleTasks:
         self._stopping = threading.Event()
 
     def start(self) -> None:
-        """Begin."""
+        """Start the tasks."""
         self._tasks.append(asyncio.create_task(self._follow_changes()))
         self._repeat(self._drop_replies, _REPLY_PERIOD, "old replies could not be dropped")
         if self._config.retention.seconds is not None:
             self._repeat(self._prune, prune_period(self._config.retention.seconds), "the log could not be pruned")
 
     def stop(self) -> None:
-        """End soon: what was begun in a thread goes on until its next pause."""
+        """Stop soon: work that has begun in a thread continues until its next pause."""
         self._stopping.set()
         for task in self._tasks:
             task.cancel()
@@ -69,12 +70,12 @@ class LifecycleTasks:
             await asyncio.wait(self._tasks)
 
     def _step(self, _: int) -> None:
-        """Raise `_StoppingError` between two pieces of a replay if the service stops."""
+        """Raise `_StoppingError` between two pieces of a replay if the service is stopping."""
         if self._stopping.is_set():
             raise _StoppingError
 
     def _repeat(self, function: Callable[[], None], seconds: float, failure: str) -> None:
-        """Call a function in a thread, at once and then regularly; log a message if it fails."""
+        """Call a function in a thread, immediately and then regularly; log a message if it fails."""
 
         async def repeat() -> None:
             while True:
@@ -91,14 +92,14 @@ class LifecycleTasks:
     # -- changes of the state --------------------------------------------------------------------------
 
     async def _follow_changes(self) -> None:
-        """Load the new state whenever an entry says that there is one; the old one decides until then."""
+        """Load the new state whenever an entry announces one; until then, the old state makes the decisions."""
         while True:
             await self._follower.rebuild_due.wait()
             self._follower.rebuild_due.clear()
             try:
                 await self._take_new_state()
             except Exception as error:
-                # The old state goes on deciding. Snapshots of it are not saved any more.
+                # The old state continues to make decisions, but its snapshots are no longer saved.
                 _log.error("the changed state could not be loaded: %s", traceback_without_message(error))
                 await asyncio.sleep(_RETRY_SECONDS)
                 self._follower.rebuild_due.set()
@@ -120,7 +121,7 @@ class LifecycleTasks:
         _log.info("the changed state took over at entry %d", self._follower.seq)
 
     async def _catches_up(self, store: Store, new: Follower) -> bool:
-        """Apply what has been applied to the old state meanwhile; return whether there was anything."""
+        """Apply the entries that the old state has applied in the meantime; return whether there were any."""
         before = new.seq
         await _in_thread(self._catch_up, store, new)
         return new.seq > before
@@ -140,7 +141,7 @@ class LifecycleTasks:
 
     def _drop_replies(self) -> None:
         age = min(_REPLY_SECONDS, self._config.retention.seconds or math.inf)
-        # A server that stops does not wait for a database that does not answer.
+        # A stopping server does not wait for a database that does not answer.
         with closing(Store(self._config.store.url, self._config.store.timeout_seconds)) as store:
             step = _Resting(self._stopping)
             while store.drop_replies(time.time() - age):
@@ -157,11 +158,11 @@ class LifecycleTasks:
 
 
 class _StoppingError(Exception):
-    """The service stops before its thread has finished."""
+    """The service is stopping before its thread has finished."""
 
 
 class _Resting:
-    """Rests after every piece of work; raises `_StoppingError` once the service stops."""
+    """Rests after every piece of work; raises `_StoppingError` once the service is stopping."""
 
     def __init__(self, stopping: threading.Event) -> None:
         self._stopping = stopping
@@ -175,12 +176,12 @@ class _Resting:
 
 
 async def _in_thread(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function in a thread. A caller that is cancelled waits for its end, because it uses a store."""
+    """Call a function in a thread. A cancelled caller waits until it ends, because the function uses a store."""
     call = asyncio.create_task(asyncio.to_thread(function, *args))
     try:
         await asyncio.wait([call])
     except asyncio.CancelledError:
         await asyncio.wait([call])
-        call.exception()  # is of no interest any more, and not reported
+        call.exception()  # retrieved so that it is not reported, because nobody needs it any longer
         raise
     return call.result()

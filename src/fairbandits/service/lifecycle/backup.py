@@ -1,4 +1,4 @@
-"""Backups: the whole store in one SQLite file, whichever database it came from and will be restored to."""
+"""Backups: the whole store in one SQLite file, whichever database it comes from or will be restored to."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from fairbandits.service.log.tables import events, metadata
 from fairbandits.storage import private_file, remove_abandoned
 
 _FORMAT = 1
-# The table of a backup that no store has.
+# The table that a backup has in addition to those of a store.
 _MANIFEST = "backup"
 
 
 @dataclass(frozen=True, slots=True)
 class BackupManifest:
-    """What a backup holds.
+    """The contents of a backup.
 
     Attributes
     ----------
     created : float
-        When it was made, in seconds since 1970.
+        The time at which the backup was made, in seconds since 1970.
     last : int
         The last entry of the log.
     tables : dict of str to TableSummary
@@ -64,7 +64,7 @@ class BackupManifest:
 
     @classmethod
     def from_json(cls, content: str) -> BackupManifest:
-        """Return the manifest that `to_json` wrote."""
+        """Return a manifest written by `to_json`."""
         plain = json.loads(content)
         if plain["format"] != _FORMAT:
             raise ValueError("it was written by a later release of fairbandits; update fairbandits")
@@ -73,9 +73,9 @@ class BackupManifest:
 
 
 def back_up(config: Config, path: Path) -> BackupManifest:
-    """Write everything in a store to a file, while services go on writing to it, and read the file back.
+    """Write everything in a store to a file, while services continue to write to the store; read the file back.
 
-    The backup is the store at one moment: that of its first read. Later entries are not in it.
+    The backup shows the store at a single moment, that of its first read. Later entries are not included.
     """
     with open_store(config, must_exist=True) as store, private_file(path) as temporary:
         remove_abandoned(path)
@@ -98,14 +98,14 @@ def _copy_out(source: Connection, copy: Connection, name: str) -> TableSummary:
 
 @contextmanager
 def _at_one_moment(store: Store) -> Iterator[Connection]:
-    """Provide the connection within a transaction that sees no later changes, and keeps nobody from writing."""
+    """Provide the connection within a transaction that sees no later changes and does not block writers."""
     with store.connection() as connection:
         if store.is_sqlite:
             connection.exec_driver_sql("BEGIN")
         else:
             connection.exec_driver_sql("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
-            # Nobody waits for it, and the file may take its time to reach the disk.
+            # Nobody waits for this transaction, and it may take long to write the file to the disk.
             connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
         try:
             yield connection
@@ -136,7 +136,7 @@ def _write_manifest(copy: Connection, manifest: BackupManifest) -> None:
 
 @contextmanager
 def open_backup(path: Path) -> Iterator[tuple[Connection, BackupManifest]]:
-    """Open a backup, and check that it is whole; raise ValueError if it is not."""
+    """Open a backup, and check that it is complete; raise ValueError if it is not."""
     if not path.is_file():
         raise ValueError(f"{path}: no such file; `fairbandits backup` writes one")
     engine = create_engine("sqlite://", creator=lambda: _read_only(path), poolclass=NullPool)

@@ -1,8 +1,8 @@
-"""Forgetting a user: the content of the user's entries, and what was learned from it.
+"""Forgetting a user: erasure of the content of the user's entries, and of everything that was learned from it.
 
-A replay without these entries runs beside the services. Then one transaction deletes their content, the replies
-and the snapshots that they are in, saves the state of the replay, and appends an entry. Services that read this
-entry load the new state.
+A replay without these entries runs alongside the services. Then one transaction deletes the content of the
+entries, as well as the replies and snapshots that contain it, saves the state of the replay, and appends an entry.
+Services that read this entry load the new state.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fairbandits.service.log.tables import answers, events, snapshots
 
 _ID = re.compile(rb"[0-9a-f]{32}")
 _ROWS = 1000
-# Seconds to wait for transactions that began before the content was deleted.
+# The number of seconds to wait for transactions that began before the content was deleted.
 _SETTLE_SECONDS = 30.0
 _POLL_SECONDS = 0.01
 _BLOCK = 1 << 20
@@ -42,10 +42,10 @@ class Forgotten:
     Attributes
     ----------
     decisions, rewards, replies : int
-        The numbers of decisions and rewards whose content was deleted, and of stored replies.
+        The numbers of decisions and rewards whose content was deleted, and of deleted replies.
     pruned : PrunedContent
-        The content that was deleted earlier because of its age. Nothing tells which of it was this user's, so what
-        was learned from it remains.
+        The content that was deleted earlier because of its age. It is unknown which of it belonged to this user,
+        so its effect on the learned state remains.
     """
 
     decisions: int
@@ -55,7 +55,7 @@ class Forgotten:
 
 
 def forget_user(config: Config, pseudonym: str, step: Step = ignore_step) -> Forgotten:
-    """Delete the content of a user's entries, and remove what was learned from them, in services that go on.
+    """Delete the content of a user's entries, and remove what was learned from them, while services keep running.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def forget_user(config: Config, pseudonym: str, step: Step = ignore_step) -> For
     pseudonym : str
         The pseudonym of the user.
     step : callable
-        Called with the numbers of entries that were replayed.
+        A function that is called with the numbers of entries that were replayed.
     """
     with open_store(config, must_exist=True) as store:
         with store.connection() as connection:
@@ -73,7 +73,8 @@ def forget_user(config: Config, pseudonym: str, step: Step = ignore_step) -> For
         forgotten = Forgotten(0, 0, 0, pruned)
         if found.decisions:
             forgotten = _forget(store, change.served_config(config), found, change, pruned, step)
-        # Even if there was nothing to forget: an earlier run may have ended before this.
+        # This is done even if there was nothing to forget, because an earlier run may have ended before this
+        # point.
         _delete_late_rewards(store)
         _clean_up(store, pseudonym)
         return forgotten
@@ -86,7 +87,7 @@ def _forget(
     first = min(found.decisions)
     # The base of a pruned log comes before the rewards of all decisions that still have content.
     before = max(first - 1, pruned.base)
-    # Without the rewards that arrive during the replay, too: their content is deleted with the rest.
+    # Rewards that arrive during the replay are also left out, because their content is deleted with the rest.
     replay(store, follower, snapshots_upto=before, without=found.ids, step=step)
     with store.transaction() as connection:
         if StateChange.read(connection) != change or PrunedContent.read(connection) != pruned:
@@ -101,7 +102,7 @@ def _forget(
 
 
 def export_user(config: Config, pseudonym: str) -> dict[str, Any]:
-    """Return all that the log holds about a user, as plain values."""
+    """Return everything that the log contains about a user, as plain values."""
     with open_store(config, must_exist=True) as store, store.connection() as connection:
         found, pruned = find_user_entries(connection, pseudonym), PrunedContent.read(connection)
     rewards = {rewarded.decision: rewarded for rewarded in found.rewards.values()}
@@ -117,7 +118,7 @@ def _plain(rewarded: Any) -> dict[str, Any] | None:
 
 
 def _delete_content(connection: Connection, keys: Sequence[str]) -> int:
-    """Delete the content of entries; return the number of those that had any."""
+    """Delete the content of entries; return the number of entries that had any."""
     n = 0
     for batch in batches(keys):
         held = events.c.key.in_(batch) & events.c.body.is_not(None)
@@ -126,7 +127,7 @@ def _delete_content(connection: Connection, keys: Sequence[str]) -> int:
 
 
 def _delete_replies(connection: Connection, ids: set[str], first: int) -> int:
-    """Delete the stored replies that name one of the decisions; return their number."""
+    """Delete the stored replies that name any of the decisions; return their number."""
     since = connection.execute(select(events.c.time).where(events.c.seq == first)).scalar_one()
     query = select(answers.c.key, answers.c.body).where(answers.c.time >= since)
     rows = connection.execute(query.execution_options(yield_per=_ROWS))
@@ -141,7 +142,8 @@ def _delete_late_rewards(store: Store) -> None:
     last, deadline = store.last_seq(), time.monotonic() + _SETTLE_SECONDS
     while last and not store.read(last - 1, last) and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
-    # The search takes longer than writers may wait for a transaction; a decision never gets its content back.
+    # The search is not part of the transaction, because it takes longer than writers may wait. This is safe, since
+    # a decision never gets its content back.
     with store.connection() as connection:
         late = _rewards_without_decision(connection)
     if late:
@@ -150,7 +152,7 @@ def _delete_late_rewards(store: Store) -> None:
 
 
 def _rewards_without_decision(connection: Connection) -> Sequence[str]:
-    """Return the keys of the rewards whose decisions have no content any more."""
+    """Return the keys of the rewards whose decisions no longer have content."""
     decided = events.alias()
     is_of = decided.c.key == decision_key("") + func.substr(events.c.key, len(reward_key("")) + 1)
     query = select(events.c.key).join(decided, is_of)
@@ -159,20 +161,20 @@ def _rewards_without_decision(connection: Connection) -> Sequence[str]:
 
 
 def _clean_up(store: Store, pseudonym: str) -> None:
-    """Remove what the database keeps of deleted rows, as far as it can while services use it."""
+    """Remove the remains of deleted rows from the database, as far as this is possible while services use it."""
     with store.connection() as connection:
         if not store.is_sqlite:
             connection.exec_driver_sql("VACUUM events, answers, snapshots")
             return
         _truncate_wal(connection)
-        # Deleted content is overwritten with zeros, but not by earlier releases.
+        # Deleted content is overwritten with zeros, but earlier releases did not do this.
         if _file_contains(Path(store.engine.url.database or ""), pseudonym.encode()):
             connection.exec_driver_sql("VACUUM")
             _truncate_wal(connection)
 
 
 def _truncate_wal(connection: Connection) -> None:
-    """Move the write-ahead log of SQLite into the file, and empty it."""
+    """Transfer SQLite's write-ahead log into the database file, and empty the log."""
     deadline = time.monotonic() + _SETTLE_SECONDS
     while connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]:
         if time.monotonic() > deadline:

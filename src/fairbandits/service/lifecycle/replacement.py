@@ -1,8 +1,8 @@
-"""Replacing the policy of a service that goes on deciding.
+"""Replacement of a service's policy while the service continues to make decisions.
 
-The new policy learns from the whole log in a process of its own. When it has caught up, one transaction saves its
-state as a snapshot and appends an entry that names it. Services that read this entry load the snapshot and
-go on with it.
+The new policy learns from the whole log in a separate process. When it has caught up, one transaction saves its
+state as a snapshot and appends an entry that names the policy. Services that read this entry load the snapshot and
+continue with it.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class Replacement:
     Attributes
     ----------
     seq : int
-        The entry of the log that says so.
+        The entry of the log that records the replacement.
     policy, previous : str
-        The policy, and the one before it.
+        The new policy, and the previous one.
     policy_id : str
-        The id of the policy, which its decisions name.
+        The id of the new policy, which is recorded in its decisions.
     rewards : int
-        The number of rewards that it has learned from.
+        The number of rewards from which the new policy has learned.
     pruned : PrunedContent
-        The content that was deleted before, which it has not learned from.
+        The content that had been deleted before, from which the new policy has not learned.
     """
 
     seq: int
@@ -58,23 +58,23 @@ class Replacement:
 def replace_policy(
     config: Config, policy: str | None = None, *, back: bool = False, step: Step = ignore_step
 ) -> Replacement:
-    """Replace the policy of a service by another one, which has learned from its log.
+    """Replace the policy of a service with another one, which has learned from the service's log.
 
     Parameters
     ----------
     config : Config
         The configuration of the service.
     policy : str, optional
-        The policy, that of the configuration by default.
+        The new policy; by default that of the configuration.
     back : bool
-        Whether to bring the policy back that was replaced last.
+        Whether to bring back the policy that was replaced last.
     step : callable
-        Called with the numbers of entries that were replayed.
+        A function that is called with the numbers of entries that were replayed.
 
     Raises
     ------
     ValueError
-        If the policy cannot be used, is the one that decides already, or if another one took over meanwhile.
+        If the policy cannot be used, if it is already in use, or if another policy took over in the meantime.
     """
     with open_store(config, must_exist=True) as store:
         with store.connection() as connection:
@@ -89,7 +89,7 @@ def replace_policy(
         with store.transaction() as connection:
             if StateChange.read(connection) != change or PrunedContent.read(connection) != pruned:
                 raise ValueError("the log was changed while the new policy replayed it; run the command again")
-            # Those of the policy before it could only be used if it came back.
+            # Snapshots of the previous policy could be used only if that policy came back.
             connection.execute(delete(snapshots).where(snapshots.c.seq > 0))
             if base:
                 insert_whole(connection, pruned.base, base)
@@ -121,7 +121,7 @@ def _replayed(store: Store, config: Config, base: int, step: Step) -> tuple[Foll
 
 
 def _restore_sums(store: Store, follower: Follower, base: int) -> None:
-    """Restore what does not depend on the policy from the base: the counts of entries and the sums of groups."""
+    """Restore from the base everything that is independent of the policy: counts of entries, sums of groups."""
     for seq, parts in store.read_snapshots():
         if seq == base:
             try:

@@ -1,4 +1,4 @@
-"""Replaying the log beside the services that use it."""
+"""Replay of the log, alongside the services that use it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from fairbandits.service.log.store import Store
 from fairbandits.service.state.monitor import Monitor
 from fairbandits.service.state.recommender import ServedRecommender
 
-# Entries that are read and applied at a time.
+# The number of entries that are read and applied at a time.
 _PIECE = 500
 
-#: Called after every piece with the number of its entries.
+#: A function that is called after every piece with the number of its entries.
 Step = Callable[[int], None]
 
 
 def make_folds(config: Config) -> dict[str, Fold]:
-    """Create all state of a service, as it is before the first entry."""
+    """Create the entire state of a service, as it is before the first entry."""
     return {"recommender": ServedRecommender(config), "monitor": Monitor(config)}
 
 
 def new_follower(config: Config) -> Follower:
-    """Return a follower with all state of a service, as it is before the first entry."""
+    """Return a follower with the entire state of a service, as it is before the first entry."""
     return Follower(lambda: make_folds(config), config.store.snapshot_every)
 
 
@@ -55,9 +55,9 @@ def replay(
     upto : int, optional
         The last entry to apply.
     without : collection of str
-        The ids of decisions. They and their rewards are applied as if their content had been deleted.
+        The ids of decisions. These decisions and their rewards are applied as if their content had been deleted.
     step : callable
-        Called after every piece with the number of its entries.
+        A function that is called after every piece with the number of its entries.
     """
     follower.restore_newest(store, snapshots_upto)
     catch_up(store, follower, upto=upto, without=without, step=step)
@@ -84,7 +84,7 @@ def _without(entries: Sequence[Entry], skipped: Collection[str]) -> Sequence[Ent
 
 
 def _decision_of(entry: Entry) -> str | None:
-    """Return the id of the decision that an entry is, or that it rewards; None for any other entry."""
+    """Return the id of the decision that an entry records or rewards; None for any other entry."""
     decided = entry.decided or entry.event
     return decided.id if isinstance(decided, Decided) else None
 

@@ -1,4 +1,4 @@
-"""Restoring a backup into a store that no service uses."""
+"""Restoring a backup into a store that is not used by any service."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _IN_USE = "{url!r} must not be used while a backup is restored, got {who}; stop 
 
 
 class Restored(NamedTuple):
-    """What was restored.
+    """The result of restoring a backup.
 
     Attributes
     ----------
     manifest : BackupManifest
         The description of the backup.
     kept_revoked : int
-        The number of keys that are valid in the backup, but had been revoked in the store, and stay so.
+        The number of keys that are valid in the backup but had been revoked in the store, and remain revoked.
     """
 
     manifest: BackupManifest
@@ -48,17 +48,17 @@ def restore(path: Path, config: Config, *, replace: bool = False) -> Restored:
     Parameters
     ----------
     path : path
-        A file of `back_up`, which may come from the other kind of database.
+        A file written by `back_up`, possibly from the other kind of database.
     config : Config
         The configuration of the service, whose log must have the same schema.
     replace : bool
-        Whether to replace what the store holds. Keys that it has revoked stay revoked, and rotated keys keep
-        their newer secret.
+        Whether to replace the contents of the store. Keys that have been revoked in the store remain revoked, and
+        rotated keys keep their newer secret.
 
     Raises
     ------
     ValueError
-        If the backup is damaged or of another service, or if the store is used, or is not empty.
+        If the backup is damaged or belongs to another service, or if the store is in use or is not empty.
     """
     with open_backup(path) as (opened, manifest), _migrated(path, opened) as source:
         check_schema(str(path), read_fact(source, SCHEMA), config.log_schema())
@@ -87,7 +87,7 @@ def restore(path: Path, config: Config, *, replace: bool = False) -> Restored:
 
 @contextmanager
 def _migrated(path: Path, source: Connection) -> Iterator[Connection]:
-    """Provide the backup with the tables of this release: a migrated copy, if an earlier one wrote it."""
+    """Provide the backup with the tables of this release: a migrated copy, if an earlier release wrote it."""
     if migrations.is_newest(source):
         yield source
         return
@@ -104,7 +104,7 @@ def _check_unused_file(store: Store) -> None:
     """Raise ValueError if another connection has the SQLite file open."""
     with store.connection() as connection:
         try:
-            # The journal can only be changed by the one connection to a file.
+            # The journal can be changed only if there is no other connection to the file.
             connection.exec_driver_sql("PRAGMA busy_timeout=500")
             connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
         except OperationalError:
@@ -113,7 +113,7 @@ def _check_unused_file(store: Store) -> None:
 
 
 def _lock_tables(target: Connection, store: Store) -> None:
-    """Keep others from the tables until the end of the transaction; raise ValueError if there are any."""
+    """Lock the tables against others until the transaction ends; raise ValueError if others are connected."""
     others = target.exec_driver_sql(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
         "AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
@@ -121,13 +121,13 @@ def _lock_tables(target: Connection, store: Store) -> None:
     if others:
         raise ValueError(_IN_USE.format(url=store.engine.url, who=f"{others} other connection(s)"))
     target.exec_driver_sql("SET LOCAL statement_timeout = 0")
-    # Reading a large table of the backup leaves this transaction idle, for which nobody else waits.
+    # While a large table of the backup is being read, this transaction is idle, but nobody else waits for it.
     target.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
     target.exec_driver_sql(f"LOCK TABLE {', '.join(metadata.tables)} IN ACCESS EXCLUSIVE MODE")
 
 
 def _check_empty(target: Connection, store: Store, replace: bool) -> None:
-    # Facts alone are no loss: opening a store writes one.
+    # Losing nothing but facts does no harm, because merely opening a store writes one.
     held = {
         name: target.execute(select(func.count()).select_from(table)).scalar() or 0
         for name, table in metadata.tables.items()
@@ -142,7 +142,7 @@ def _check_empty(target: Connection, store: Store, replace: bool) -> None:
 
 
 def _copy_in(source: Connection, target: Connection) -> None:
-    """Replace the rows of all tables, and compare what the target then holds with the source."""
+    """Replace the rows of all tables, and then compare the contents of the target with those of the source."""
     for name, table in metadata.tables.items():
         columns = [column.name for column in table.columns]
         target.execute(delete(table))
@@ -156,9 +156,10 @@ def _copy_in(source: Connection, target: Connection) -> None:
 
 
 def _keep_keys(target: Connection, replaced: Iterable[Row[Any]]) -> int:
-    """Revoke restored keys that the store had revoked, keep newer secrets; return how many stay revoked.
+    """Revoke restored keys that the store had revoked, and keep newer secrets; return how many keys stay revoked.
 
-    Keys are revoked, and secrets replaced, because somebody else may have them, so a backup must not revive them.
+    Keys are revoked and secrets are replaced because somebody else may have them, so a backup must not revive
+    them.
     """
     restored = {row.id: row for row in target.execute(select(keys))}
     kept_revoked = 0
@@ -167,7 +168,7 @@ def _keep_keys(target: Connection, replaced: Iterable[Row[Any]]) -> int:
         if copied is None:
             continue
         changed = {"revoked": copied.revoked if row.revoked is None else row.revoked}
-        # A secret is valid until shortly after it was replaced, so the later time is that of the newer one.
+        # An old secret expires shortly after it is replaced, so the row with the later time has the newer secret.
         if (row.old_until or 0.0) > (copied.old_until or 0.0):
             changed |= {name: getattr(row, name) for name in ("digest", "old_digest", "old_until")}
         kept_revoked += copied.revoked is None and row.revoked is not None

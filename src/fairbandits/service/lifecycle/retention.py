@@ -1,9 +1,9 @@
-"""Deleting old content behind a snapshot that replaces it.
+"""Deletion of old content, which is replaced by a snapshot.
 
-Entries up to a *base* are pruned. The state after the base is computed once more, from the base before it. A
+Entries up to a *base* are pruned. The state after the base is recomputed, starting from the previous base. A
 replay from there must lead to the newest snapshot of the services, bit for bit. The state is saved as a snapshot
-and read back. Only then content and salts are deleted; digests stay. From then on, replays start at the base,
-whose snapshot is kept.
+and read back. Only then are content and salts deleted, whereas digests are kept. From then on, replays start at
+the base, whose snapshot is kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from fairbandits.service.state.recommender import ServedRecommender
 _PIECE = 2000
 _LEASE, _LEASE_SECONDS = "pruning", 3600.0
 _MIN_PERIOD = 3600.0
-# All of an entry but its content.
+# All columns of an entry except its content.
 _LASTING = [column for column in events.columns if column.name not in ("body", "salt")]
 
 
@@ -54,18 +54,18 @@ def prune(store: Store, config: Config, now: float, step: Step = ignore_step) ->
     now : float
         The time, in seconds since 1970.
     step : callable
-        Called after every piece of work with the number of entries that were replayed. If it raises an error, the
-        next call goes on.
+        A function that is called after every piece of work with the number of entries that were replayed. If it
+        raises an error, the next call of `prune` continues the work.
 
     Returns
     -------
     PrunedContent or None
-        All that was ever pruned; None if there was nothing to do.
+        All content that was ever pruned; None if there was nothing to do.
 
     Raises
     ------
     ValueError
-        If the snapshot at the base does not lead to the state of the services. Nothing is deleted then.
+        If the snapshot at the base does not lead to the state of the services. In that case, nothing is deleted.
     """
     retention = config.retention.seconds
     if retention is None or not _take_lease(store):
@@ -83,7 +83,7 @@ def _prune(store: Store, config: Config, now: float, retention: float, step: Ste
     with store.connection() as connection:
         change, pruned = StateChange.read(connection), PrunedContent.read(connection)
         base = max(_last_before(connection, until, now, pruned.base), pruned.base)
-        # One that was interrupted goes on, even if nothing else has become old since.
+        # An interrupted pruning continues, even if no other entry has become old since.
         is_done = not pruned.base or _is_finished(connection, pruned)
     if base == pruned.base and is_done:
         return None
@@ -91,7 +91,7 @@ def _prune(store: Store, config: Config, now: float, retention: float, step: Ste
         parts = _verified_base(store, change.served_config(config), base, step)
     except ValueError:
         with store.connection() as connection:
-            _check_unchanged(connection, change, pruned)  # or else content was deleted during the replay
+            _check_unchanged(connection, change, pruned)  # this fails if content was deleted during the replay
         raise
     with store.transaction() as connection:
         _check_unchanged(connection, change, pruned)
@@ -105,24 +105,24 @@ def _prune(store: Store, config: Config, now: float, retention: float, step: Ste
 
 
 class _OvertakenError(Exception):
-    """Another process has deleted content, or has changed the state, meanwhile."""
+    """Another process has deleted content, or has changed the state, in the meantime."""
 
 
 def _check_unchanged(connection: Connection, change: StateChange, pruned: PrunedContent) -> None:
-    """Raise `_OvertakenError` if a new base would be of another policy, of a forgotten user, or older."""
+    """Raise `_OvertakenError` if the new base is outdated by a new policy, a forgotten user or another pruning."""
     if StateChange.read(connection) != change:
         raise _OvertakenError
     _check_last(connection, pruned)
 
 
 def _check_last(connection: Connection, pruned: PrunedContent) -> None:
-    """Raise `_OvertakenError` if somebody else has pruned: the lease of a worker that takes long expires."""
+    """Raise `_OvertakenError` if another worker has pruned, because the lease of a slow worker expires."""
     if PrunedContent.read(connection) != pruned:
         raise _OvertakenError
 
 
 def _last_before(connection: Connection, until: float, now: float, start: int) -> int:
-    """Return the last of the entries after one that are all older than a time; a later time than now is none."""
+    """Return the last entry such that all entries from `start` to it are older than `until` or in the future."""
     is_newer = (events.c.time >= until) & (events.c.time <= now)
     query = select(events.c.seq).where(events.c.seq > start, is_newer).order_by(events.c.seq).limit(1)
     first = connection.execute(query).scalar()
@@ -134,7 +134,7 @@ def _verified_base(store: Store, config: Config, base: int, step: Step) -> Mappi
     """Return the snapshot at an entry, from which a replay leads to the newest snapshot of the services."""
     folded = new_follower(config)
     replay(store, folded, snapshots_upto=base, upto=base, step=step)
-    # Decisions that are shown on the page are content.
+    # The decisions shown on the page count as content.
     cast(Monitor, folded.folds["monitor"]).forget_recent()
     parts = serialised(folded)
     replayed, newest = new_follower(config), new_follower(config)
@@ -161,7 +161,7 @@ def _check_saved(store: Store, pruned: PrunedContent, parts: Mapping[str, bytes]
     base = pruned.base
     if (base, parts) not in [(seq, saved) for seq, saved in store.read_snapshots() if seq == base]:
         with store.connection() as connection:
-            _check_last(connection, pruned)  # or else the other worker has dropped the snapshot
+            _check_last(connection, pruned)  # this fails if another worker has dropped the snapshot
         raise ValueError(
             f"the snapshot at entry {base} cannot be read, so nothing was pruned; is the disk damaged?"
         )
@@ -198,9 +198,9 @@ def _delete_content(store: Store, pruned: PrunedContent, step: Step) -> PrunedCo
 
 
 def _rewrite(connection: Connection, which: ColumnElement[bool]) -> Counter[str]:
-    """Replace entries by ones without content; return how many there were of each kind.
+    """Replace entries with entries that have no content; return the number of entries of each kind.
 
-    An update would leave the free space within the pages of SQLite, where no later entry goes.
+    An update would leave the free space within SQLite's pages, where later entries could not use it.
     """
     rows = connection.execute(select(*_LASTING).where(which).order_by(events.c.seq)).mappings().all()
     if rows:
@@ -210,7 +210,7 @@ def _rewrite(connection: Connection, which: ColumnElement[bool]) -> Counter[str]
 
 
 def _is_finished(connection: Connection, pruned: PrunedContent) -> bool:
-    """Return whether the pruning up to the base has appended its entry, which comes last."""
+    """Return whether the pruning up to the base has appended its entry, which is the last step."""
     key = _event(pruned, time=0.0).key
     return connection.execute(select(events.c.seq).where(events.c.key == key)).scalar() is not None
 
@@ -232,8 +232,8 @@ def _finish(store: Store, pruned: PrunedContent, now: float) -> PrunedContent:
 
 
 def _last_without_content(connection: Connection, pruned: PrunedContent) -> int:
-    """Return an entry up to which no decision or reward has content: the last one that is not after the base."""
-    # Times would not tell: after a jump of the clock, the reward of an old decision may come after the base.
+    """Return the last entry, not after the base, up to which no decision or reward has content."""
+    # Times are not conclusive: after a jump of the clock, the reward of an old decision may come after the base.
     can_be_pruned = (events.c.seq > pruned.start) & (events.c.seq <= pruned.base) & events.c.body.is_not(None)
     first = select(func.min(events.c.seq)).where(can_be_pruned, events.c.kind.in_([Decided.KIND, Rewarded.KIND]))
     held = connection.execute(first).scalar()

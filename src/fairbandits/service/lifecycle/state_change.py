@@ -1,4 +1,4 @@
-"""Entries that make the state another function of the log, with the state that they lead to."""
+"""Entries that change how the state follows from the log, together with the state to which they lead."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from fairbandits.service.log.store import Store
 def append_change(
     store: Store, connection: Connection, event: Event, follower: Follower, change: StateChange
 ) -> int:
-    """Append the entry of a change, and save the state that it leads to as a snapshot.
+    """Append the entry of a change, and save the state to which it leads as a snapshot.
 
     Parameters
     ----------
     store : Store
         The store.
     connection : Connection
-        Its connection, within a transaction: services see either all of the change or nothing.
+        The connection of the store, within a transaction, so that services see either all of the change or
+        nothing.
     event : Event
         The event.
     follower : Follower
         The new state, after the last settled entry.
     change : StateChange
-        The fact to store, but for its `seq`.
+        The fact to store, except for its `seq`.
 
     Returns
     -------
     int
-        The entry.
+        The number of the entry.
     """
     new = NewEvent(event.KIND, event.key, event.to_json())
     inserted = insert_entries(connection, store.head, follower.seq, time.time(), [new], [])

@@ -1,4 +1,4 @@
-"""Copying tables between databases row by row, with checksums that do not depend on the database."""
+"""Copying of tables between databases row by row, with checksums that do not depend on the database."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, column, insert, select, table
 
-# Rows that are held in memory at a time.
+# The number of rows that are held in memory at a time.
 _ROWS = 1000
 _MODULUS = 1 << 256
 
-#: A row: the values of its columns, in their order.
+#: A row: the values of its columns, in order.
 TableRow = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """The content of a table in short.
+    """A summary of the content of a table.
 
     Attributes
     ----------
@@ -28,7 +28,8 @@ class TableSummary:
     rows : int
         The number of rows.
     checksum : str
-        The sum of the SHA-256 of all rows, which does not depend on their order: databases sort text differently.
+        The sum of the SHA-256 hashes of all rows, which does not depend on their order, because databases sort
+        text differently.
     """
 
     columns: tuple[str, ...]
@@ -37,7 +38,7 @@ class TableSummary:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> TableSummary:
-        """Return the summary that `to_dict` wrote."""
+        """Return the summary described by the result of `to_dict`."""
         return cls(tuple(plain["columns"]), int(plain["rows"]), str(plain["checksum"]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,7 +47,7 @@ class TableSummary:
 
 
 class RowSum:
-    """The number and the checksum of rows that pass by.
+    """The number and the checksum of rows that are passed through.
 
     Parameters
     ----------
@@ -60,15 +61,15 @@ class RowSum:
         self._sum = 0
 
     def passing(self, rows: Iterable[TableRow]) -> Iterator[TableRow]:
-        """Pass rows on, and count them."""
+        """Yield the rows unchanged, and count them."""
         for row in rows:
-            # Values are integers, floats, text, bytes and None, whose repr is exact.
+            # Values are integers, floats, text, bytes or None, all of which have an exact repr.
             self._sum += int.from_bytes(hashlib.sha256(repr(row).encode()).digest())
             self._rows += 1
             yield row
 
     def summary(self) -> TableSummary:
-        """Return the summary of the rows that have passed."""
+        """Return the summary of the rows that have been passed through."""
         return TableSummary(self._columns, self._rows, f"{self._sum % _MODULUS:064x}")
 
 
@@ -87,7 +88,7 @@ def summarise_table(connection: Connection, name: str, columns: Sequence[str]) -
 
 
 def write_rows(connection: Connection, target: Table, columns: Sequence[str], rows: Iterable[TableRow]) -> None:
-    """Insert rows: with COPY into PostgreSQL, which is several times as fast as INSERT."""
+    """Insert rows, into PostgreSQL with COPY, which is several times as fast as INSERT."""
     if connection.dialect.name == "postgresql":
         names = ", ".join(f'"{each}"' for each in columns)
         cursor = connection.connection.cursor()

@@ -15,14 +15,14 @@ _MAX_KEYS = 500
 
 @dataclass(frozen=True, slots=True)
 class UserEntries:
-    """The decisions for a user and their rewards, as far as their content exists.
+    """The decisions for a user and their rewards, as far as their content still exists.
 
     Attributes
     ----------
     decisions : dict of int to Decided
-        The decisions, by their entries.
+        The decisions, by entry number.
     rewards : dict of int to Rewarded
-        Their rewards, by their entries.
+        The rewards of these decisions, by entry number.
     """
 
     decisions: dict[int, Decided]
@@ -35,14 +35,14 @@ class UserEntries:
 
 
 def find_user_entries(connection: Connection, pseudonym: str) -> UserEntries:
-    """Find the entries of a user. All of the log is searched: pseudonyms have no index."""
+    """Find the entries of a user. The whole log is searched, because pseudonyms have no index."""
     query = (
         select(events.c.seq, events.c.body)
         .where(events.c.kind == Decided.KIND, events.c.body.contains(f'"user":"{pseudonym}"', autoescape=True))
         .order_by(events.c.seq)
     )
     found = [(seq, read_event(Decided.KIND, body)) for seq, body in connection.execute(query)]
-    # A feature could have the text that was searched for.
+    # A feature could contain the text that was searched for.
     decisions = {seq: decided for seq, decided in found if decided.user == pseudonym}
     rewards = dict(_find_rewards(connection, decisions.values()))
     return UserEntries(decisions, rewards)
@@ -56,5 +56,5 @@ def _find_rewards(connection: Connection, decisions: Iterable[Decided]) -> Itera
 
 
 def batches(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Split keys into parts for one statement each."""
+    """Split keys into parts that each fit into one statement."""
     return (keys[at : at + _MAX_KEYS] for at in range(0, len(keys), _MAX_KEYS))

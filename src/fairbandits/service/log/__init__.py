@@ -1,1 +1,1 @@
-"""The event log: the only thing the service stores, in SQLite or PostgreSQL. Nothing here knows HTTP."""
+"""The event log: the only data that the service stores, in SQLite or PostgreSQL. No module here knows HTTP."""

@@ -1,7 +1,8 @@
-"""Appending to the log: many requests in one transaction. What an event depends on cannot change meanwhile.
+"""Appending to the log: many requests in one transaction, while the events on which they depend cannot change.
 
-SQLite is locked until the commit. PostgreSQL is not: events never change, and their keys are unique. Of two
-writers who append the same key, one fails; it settles its requests again and finds the other's event.
+SQLite is locked until the commit. PostgreSQL need not be locked, because events never change and their keys are
+unique. If two writers append the same key, one of them fails; it settles its requests again and finds the other's
+event.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from fairbandits.service.log.reading import decision_of, find, find_rows, read
 from fairbandits.service.log.requests import IdempotencyKey, LogRequest, Outcome, Refusal, RefusalReason
 from fairbandits.service.log.store import Store
 
-# Attempts to append a batch while other writers append some of its keys. Each finds what was there before it.
+# The number of attempts to append a batch while other writers append some of its keys. Each attempt finds the
+# events that were appended before it.
 _MAX_ATTEMPTS = 20
-# Seconds between two reads of what other writers have appended: many small reads would take more time than one.
+# The number of seconds between two reads of entries appended by other writers, because many small reads would take
+# more time than one large read.
 _READ_SECONDS = 0.1
 
 
@@ -42,7 +45,7 @@ class AppendRequest(LogRequest):
     Attributes
     ----------
     depends_on : sequence of str
-        The keys of the events that the request must see to be settled.
+        The keys of the events that the request must see in order to be settled.
     """
 
     depends_on: Sequence[str] = ()
@@ -50,7 +53,7 @@ class AppendRequest(LogRequest):
     def settle(self, found: Mapping[str, Any]) -> Settlement:
         """Decide which events are appended, given the events of `depends_on` that exist.
 
-        If `found` changes before the commit, nothing is appended and the appender calls this again.
+        If `found` changes before the commit, nothing is appended, and the appender calls this method again.
         """
         raise NotImplementedError
 
@@ -79,7 +82,7 @@ class AppendEvents(AppendRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedRequest(AppendRequest):
-    """A request that is refused, unless the reply to the same request is stored under its idempotency key.
+    """A request that is refused unless the reply to the same request is stored under its idempotency key.
 
     Attributes
     ----------
@@ -95,17 +98,17 @@ class RefusedRequest(AppendRequest):
 
 
 class Appended(NamedTuple):
-    """Result of appending.
+    """The result of appending.
 
     Attributes
     ----------
     entries : list of Entry
-        The settled entries after the last one that the caller had read. On PostgreSQL the new ones may be missing
-        among them, until the transactions of other writers that began earlier have ended.
+        The settled entries after the last one that the caller had read. On PostgreSQL, the new entries may be
+        missing until all transactions that other writers began earlier have ended.
     outcomes : list of Outcome
         The outcome of each request.
     has_written : bool
-        Whether anything was written: requests that repeat what the log has only read it.
+        Whether anything was written; requests that repeat earlier ones only read the log.
     """
 
     entries: list[Entry]
@@ -114,7 +117,7 @@ class Appended(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What is appended for a batch of requests: the events, also as they are stored, the replies, the outcomes."""
+    """The result of settling a batch of requests: events, both plain and as stored, replies and outcomes."""
 
     events: list[Event]
     new: list[NewEvent]
@@ -123,7 +126,7 @@ class _Plan(NamedTuple):
 
 
 def append(store: Store, requests: Sequence[AppendRequest], known: int) -> Appended:
-    """Settle requests in their order and append their events, all of them or none.
+    """Settle requests in order and append their events, all of them or none.
 
     Parameters
     ----------
@@ -137,12 +140,13 @@ def append(store: Store, requests: Sequence[AppendRequest], known: int) -> Appen
     Raises
     ------
     StoreDownError
-        If the database fails. Either nothing is appended then or everything is; reading the log tells which.
+        If the database fails. In that case either nothing is appended or everything is; reading the log shows
+        which.
     LogLostError
         If the log ends before `known`.
     """
     for _ in range(_MAX_ATTEMPTS):
-        with suppress(KeyTakenError):  # by another writer, whose events the next attempt finds
+        with suppress(KeyTakenError):  # taken by another writer, whose events the next attempt finds
             outcomes, is_next, has_written = _append_once(store, requests, known)
             break
     else:
@@ -151,13 +155,13 @@ def append(store: Store, requests: Sequence[AppendRequest], known: int) -> Appen
 
 
 def _new_entries(store: Store, known: int, is_next: bool) -> list[Entry]:
-    """Return the settled entries after one; none if others are to be read, and some were read a moment ago."""
+    """Return the settled entries after a given one; none if other writers' entries were read only a moment ago."""
     own = store.own_entries(known)
     if is_next:
         return [*own.values()]
     if time.monotonic() - store.read_at < _READ_SECONDS:
         return []
-    with suppress(StoreDownError), store.connection() as connection:  # what was appended is acknowledged
+    with suppress(StoreDownError), store.connection() as connection:  # appended entries are acknowledged anyway
         store.read_at = time.monotonic()
         return read(connection, known, own=own)
     return []
@@ -166,7 +170,8 @@ def _new_entries(store: Store, known: int, is_next: bool) -> list[Entry]:
 def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) -> tuple[list[Outcome], bool, bool]:
     """Append events.
 
-    Return the outcomes, whether all new entries are those that were appended here, and whether any was written.
+    Return the outcomes, whether all new entries are the ones that were appended here, and whether anything was
+    written.
     """
     now = time.time()
     with store.appending() as connection:
@@ -175,7 +180,7 @@ def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) ->
         plan = _settle(requests, found, replies)
         if not plan.events and not plan.replies:
             return plan.outcomes, False, False
-        # A request need not depend on the decisions of its rewards, but applying them does.
+        # A request need not depend on the decisions of its rewards, but these are needed to apply the rewards.
         keys = [decision_key(event.decision) for event in plan.events if isinstance(event, Rewarded)]
         found |= find(connection, [key for key in keys if key not in found])
         inserted = insert_entries(connection, store.head, known, now, plan.new, plan.replies)
@@ -200,7 +205,7 @@ def _settle(
         if idempotency is not None and idempotency.key in replies:
             plan.outcomes.append(_repeated(idempotency, replies))
             continue
-        # A request sees the events it depends on, and no others of its batch.
+        # A request sees only the events on which it depends, and no other events of its batch.
         settlement = request.settle({key: found[key] for key in request.depends_on if key in found})
         plan.outcomes.append(settlement.outcome)
         for event in settlement.events:

@@ -1,9 +1,9 @@
-"""Digests of entries and chains of their writers, by which `fairbandits verify` notices damage.
+"""Digests of entries and chains of their writers, by which `fairbandits verify` detects damage.
 
-Each entry stores a digest of its content and a random salt. Without the salt, the digest says nothing about the
-content, so that both can be deleted while the digest stays. The entries of a writer form a chain over everything
-that stays: each link is a hash of the one before it and of the entry. The column `chain` binds the link to `seq`,
-which PostgreSQL assigns while it inserts the entry.
+Each entry stores a digest of its content and a random salt. Without the salt, the digest reveals nothing about the
+content, so content and salt can be deleted while the digest remains. The entries of a writer form a chain over
+everything that remains: each link is a hash of the previous link and of the entry. The column `chain` binds the
+link to `seq`, which PostgreSQL assigns while it inserts the entry.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class ChainHead(NamedTuple):
     writer : str
         The id of the writer.
     n : int
-        The number of its entries.
+        The number of entries in the chain.
     link : bytes
-        The link of the last one.
+        The link of the last entry.
     """
 
     writer: str
@@ -39,16 +39,16 @@ class ChainHead(NamedTuple):
 
 
 class SealedEvent(NamedTuple):
-    """What is stored beside an event.
+    """The values that are stored alongside an event.
 
     Attributes
     ----------
     n : int
-        Its number in the chain.
+        The number of the event in the chain.
     salt, digest : bytes
         The salt, and the digest of the event.
     link : bytes
-        Its link of the chain.
+        The event's link in the chain.
     """
 
     n: int
@@ -64,7 +64,7 @@ def new_chain(writer: str | None = None) -> ChainHead:
 
 
 def new_salts(n: int) -> list[bytes]:
-    """Return random salts. They are drawn at once: each draw lets another thread have the interpreter lock."""
+    """Return random salts, drawn all at once, because each draw may yield the GIL to another thread."""
     drawn = os.urandom(SALT_BYTES * n)
     return [drawn[at : at + SALT_BYTES] for at in range(0, len(drawn), SALT_BYTES)]
 
@@ -72,7 +72,7 @@ def new_salts(n: int) -> list[bytes]:
 def seal(
     head: ChainHead, salt: bytes, kind: str, key: str, time: float, body: str
 ) -> tuple[SealedEvent, ChainHead]:
-    """Return what is stored beside the next event of a writer, and the new end of its chain."""
+    """Return the values stored alongside the next event of a writer, and the new end of the writer's chain."""
     n = head.n + 1
     columns = _columns(kind, key, time)
     digest = _content_digest(salt, columns, body.encode())
@@ -86,7 +86,7 @@ def content_digest(salt: bytes, kind: str, key: str, time: float, body: bytes) -
 
 
 def next_link(link: bytes, n: int, kind: str, key: str, time: float, digest: bytes) -> bytes:
-    """Return the link of an entry, given that of its writer's entry before it."""
+    """Return the link of an entry, given the link of the same writer's previous entry."""
     return _next_link(link, n, _columns(kind, key, time), digest)
 
 
@@ -105,5 +105,6 @@ def _next_link(link: bytes, n: int, columns: bytes, digest: bytes) -> bytes:
 
 def _columns(kind: str, key: str, time: float) -> bytes:
     kind_bytes, key_bytes = kind.encode(), key.encode()
-    # Lengths, because both have any characters: different columns must not give equal bytes.
+    # Lengths are included, because both may contain any characters and different columns must not give equal
+    # bytes.
     return b"%d %d %b%b%b" % (len(kind_bytes), len(key_bytes), kind_bytes, key_bytes, _pack_time(time))

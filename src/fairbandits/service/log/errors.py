@@ -8,11 +8,11 @@ class StoreDownError(RuntimeError):
 
 
 class KeyTakenError(StoreDownError):
-    """Another writer has appended an event or stored a reply of the same key; nothing was appended."""
+    """Another writer has appended an event or stored a reply with the same key; nothing was appended."""
 
 
 class StoreReplacedError(StoreDownError):
-    """Another database is where the open one was."""
+    """Another database has taken the place of the open one."""
 
 
 class LogLostError(RuntimeError):
@@ -20,7 +20,7 @@ class LogLostError(RuntimeError):
 
 
 class LogUnavailableError(RuntimeError):
-    """A request cannot be written at the moment. It may be sent again later."""
+    """A request cannot be written at the moment; it may be sent again later."""
 
 
 class LogBrokenError(RuntimeError):
@@ -28,7 +28,7 @@ class LogBrokenError(RuntimeError):
 
 
 class LogDamagedError(ValueError):
-    """Something in the store is not as it was written."""
+    """Some content of the store is not as it was written."""
 
 
 class NoLogError(ValueError):

@@ -20,12 +20,13 @@ class Event:
     __match_args__: ClassVar[tuple[str, ...]] = ()
     #: The name of the event type in the log.
     KIND: ClassVar[str]
-    #: Fields that earlier releases do not know. They are omitted while None, so that those can still read the log.
+    #: Fields unknown to earlier releases. They are omitted while None, so that such releases can still read the
+    #: log.
     ADDED: ClassVar[tuple[str, ...]] = ()
 
     @property
     def key(self) -> str:
-        """The unique key: there is one event per decision, per reward of a decision, per version of an arm."""
+        """The unique key: there is one event per decision, per reward of a decision, and per version of an arm."""
         raise NotImplementedError
 
     def to_json(self) -> str:
@@ -63,19 +64,19 @@ class Decided(Event):
     time : float
         The time, in seconds since 1970.
     at : int
-        The last log entry that the policy had learned from.
+        The last log entry from which the policy had learned.
     features, groups : dict
         The user's features and groups, as received.
     picked : list of str
-        The chosen arms, first position first.
+        The chosen arms, starting with the first position.
     slate : bool
-        Whether a slate was requested, even one of a single arm.
+        Whether a slate was requested, even if it has a single arm.
     offered : int
         The number of arms on offer.
     propensity : float or None
         The probability of the choice; None if it has no closed form.
     explored : bool
-        Whether the user would have received another arm without the exploration term.
+        Whether the user would have received a different choice without the exploration term.
     scores : list of dict
         For each chosen arm: mean, width, exploration, fairness, total.
     contexts : list
@@ -85,9 +86,9 @@ class Decided(Event):
     user : str or None
         The pseudonym of the user, if the request named one.
     key_id : str or None
-        The id of the API key that asked for the decision, if there was one.
+        The id of the API key that requested the decision, if there was one.
     policy : str or None
-        The id of the policy that decided: a hash of its name and parameters.
+        The id of the policy that made the decision: a hash of its name and parameters.
     """
 
     KIND = "decided"
@@ -127,7 +128,7 @@ class Rewarded(Event):
     time : float
         The time, in seconds since 1970.
     reward : float or list
-        The reward. For a slate it may be a list with one value for each arm, None for an arm without a reward.
+        The reward. For a slate, it may be a list with one value for each arm, None for an arm without a reward.
     """
 
     KIND = "rewarded"
@@ -165,7 +166,7 @@ class ArmSet(Event):
     arm : str
         The id of the arm.
     version : int
-        The number of times that an arm of this id was added, changed or retired, this time included.
+        The number of times that an arm with this id was added, changed or retired, including this time.
     time : float
         The time, in seconds since 1970.
     features, matches : dict
@@ -216,12 +217,12 @@ class ArmRetired(Event):
 
 @dataclass(frozen=True, slots=True)
 class PolicyChanged(Event):
-    """Another policy took over, which has learned from the whole log.
+    """Another policy, which has learned from the whole log, took over.
 
     Attributes
     ----------
     version : int
-        The number of times that the policy was changed, this time included.
+        The number of times that the policy was changed, including this time.
     time : float
         The time, in seconds since 1970.
     policy, previous : str
@@ -243,7 +244,7 @@ class PolicyChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class UserForgotten(Event):
-    """The content of a user's entries was deleted, and so was what was learned from them. The user is not named.
+    """The content of a user's entries was deleted, as was everything learned from them. The user is not named.
 
     Attributes
     ----------
@@ -252,7 +253,7 @@ class UserForgotten(Event):
     time : float
         The time, in seconds since 1970.
     decisions, rewards : int
-        The numbers of entries whose content was deleted.
+        The numbers of decisions and of rewards whose content was deleted.
     """
 
     KIND = "user_forgotten"
@@ -270,7 +271,7 @@ class UserForgotten(Event):
 
 @dataclass(frozen=True, slots=True)
 class ContentPruned(Event):
-    """The content of old entries was deleted. What was learned from them is in the snapshot at entry `base`.
+    """The content of old entries was deleted. Their effect on the state is in the snapshot at entry `base`.
 
     Attributes
     ----------
@@ -279,7 +280,7 @@ class ContentPruned(Event):
     time : float
         The time, in seconds since 1970.
     decisions, rewards : int
-        The numbers of entries whose content has been deleted because of their age, in total.
+        The total numbers of decisions and of rewards whose content has been deleted because of their age.
     """
 
     KIND = "content_pruned"
@@ -302,15 +303,15 @@ class Entry:
     Attributes
     ----------
     seq : int
-        The number, which is higher than those of all entries before it.
+        The number, which is higher than those of all earlier entries.
     event : Event or None
         The event; None if its content was deleted.
     decided : Decided or None
         For a reward, its decision.
     writer : str
-        The id of the process that appended it.
+        The id of the process that appended the entry.
     n : int
-        Its number among the entries of this writer, from 1, without gaps; 0 if it is unknown.
+        The number of the entry among those of its writer, counted from 1 without gaps; 0 if unknown.
     """
 
     seq: int
@@ -320,7 +321,7 @@ class Entry:
     n: int = field(default=0, compare=False)
 
 
-#: Events that change how the state follows from the entries before them.
+#: Events that change how the state follows from earlier entries.
 STATE_CHANGES = (PolicyChanged, UserForgotten)
 
 _KINDS: dict[str, type[Event]] = {
@@ -330,5 +331,5 @@ _KINDS: dict[str, type[Event]] = {
 
 
 def read_event(kind: str, text: str) -> Any:
-    """Parse the event that `to_json` wrote."""
+    """Parse an event written by `to_json`."""
     return _KINDS[kind](**from_json(text))

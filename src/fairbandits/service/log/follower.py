@@ -1,4 +1,4 @@
-"""Following the log: all state in memory is a fold over its entries, in their order."""
+"""Following the log: all state in memory is a fold over its entries, in order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from fairbandits.service.log.store import Store
 
 _log = logging.getLogger(__name__)
 
-# Seconds that a start waits for entries which are in the log but not settled yet, and between two looks at them.
+# The number of seconds for which a start waits for entries that are in the log but not yet settled, and the number
+# between two checks of them.
 _SETTLE_SECONDS = 10.0
 _SETTLE_POLL_SECONDS = 0.01
 
@@ -29,7 +30,7 @@ class Fold(Protocol):
         """Copy the state; return a function that serialises the copy, to be called in another thread."""
 
     def restore(self, content: bytes) -> None:
-        """Replace the state by a serialised one; raise ValueError, and change nothing, if it is damaged."""
+        """Replace the state with a serialised one; raise ValueError, and change nothing, if it is damaged."""
 
 
 class Follower:
@@ -38,7 +39,7 @@ class Follower:
     Parameters
     ----------
     make : callable
-        Creates the folds by name, in their state before the first entry.
+        A function that creates the folds, by name, in their state before the first entry.
     snapshot_every : int
         The number of entries after which a snapshot is due.
 
@@ -55,9 +56,10 @@ class Follower:
     snapshot_due : asyncio.Event
         Set when entries are applied while a snapshot is due.
     change_seq : int
-        The last entry that changed what earlier ones mean (`log_facts.StateChange`) and that the folds reflect.
+        The last entry that changed the meaning of earlier entries (`log_facts.StateChange`) and that the folds
+        reflect.
     rebuild_due : asyncio.Event
-        Set when a later one is applied. The folds must then be replaced by ones that reflect it.
+        Set when a later such entry is applied. The folds must then be replaced with folds that reflect it.
     """
 
     def __init__(self, make: Callable[[], Mapping[str, Fold]], snapshot_every: int) -> None:
@@ -68,7 +70,7 @@ class Follower:
         self.snapshot_seq = 0
         self.applied = 0
         self._snapshot_applied = 0
-        # The number of entries of each writer, as far as they were applied here.
+        # The number of entries of each writer that have been applied here.
         self._chains: dict[str, int] = {}
         self._is_from_start = True
         self.snapshot_due = asyncio.Event()
@@ -92,11 +94,11 @@ class Follower:
             self.snapshot_due.set()
 
     def _check(self, entry: Entry) -> None:
-        """Raise ValueError if an entry is missing before this one."""
+        """Raise ValueError if an entry before this one is missing."""
         if entry.seq <= self.seq:
             raise ValueError(f"the next entry of the log must come after {self.seq}, got {entry.seq}")
         if entry.n:
-            # After a snapshot, it is unknown how many entries of a writer come before it.
+            # After a snapshot has been restored, it is unknown how many entries of a writer it contains.
             before = self._chains.get(entry.writer, 0 if self._is_from_start else entry.n - 1)
             if entry.n != before + 1:
                 raise ValueError(
@@ -107,11 +109,11 @@ class Follower:
 
     @property
     def is_snapshot_due(self) -> bool:
-        """Whether enough entries were applied since the last snapshot."""
+        """Whether enough entries have been applied since the last snapshot."""
         return self.applied - self._snapshot_applied >= self._snapshot_every
 
     def note_snapshot(self, seq: int, applied: int) -> None:
-        """Note that a snapshot was saved, and the value of `applied` at its entry."""
+        """Record that a snapshot was saved, and the value of `applied` at its entry."""
         self.snapshot_seq, self._snapshot_applied = seq, applied
 
     def start(self, store: Store) -> None:
@@ -130,7 +132,7 @@ class Follower:
                 time.sleep(_SETTLE_POLL_SECONDS)
 
     def restore_newest(self, store: Store, upto: int | None = None) -> None:
-        """Restore the newest usable snapshot, of an entry up to a given one; raise ValueError if one is needed."""
+        """Restore the newest usable snapshot up to an entry; raise ValueError if one is needed but missing."""
         for seq, parts in store.read_snapshots():
             if (upto is None or seq <= upto) and self.restore(seq, parts):
                 return
@@ -156,12 +158,12 @@ class Follower:
         return True
 
     def begin_with(self, make: Callable[[], Mapping[str, Fold]], change_seq: int) -> None:
-        """Begin with other folds, which reflect a change of the state, before anything is applied."""
+        """Start with other folds, which reflect a change of the state, before anything is applied."""
         self._make, self.folds, self.change_seq = make, make(), change_seq
 
     @contextmanager
     def recording(self) -> Iterator[list[Entry]]:
-        """Provide a list to which every entry is added that is applied meanwhile."""
+        """Provide a list that receives every entry that is applied while the block runs."""
         self._recorded = []
         try:
             yield self._recorded
@@ -169,12 +171,12 @@ class Follower:
             self._recorded = None
 
     def take_over(self, other: Follower) -> None:
-        """Replace the folds by those of another follower that has reached the same entry."""
+        """Replace the folds with those of another follower that has reached the same entry."""
         if other.seq != self.seq:
             raise ValueError(f"the other follower must be at entry {self.seq}, got {other.seq}")
         self._make, self.folds, self.change_seq = other._make, other.folds, other.change_seq
 
     def snapshot(self) -> tuple[int, Callable[[], dict[str, bytes]]]:
-        """Copy all folds; return their entry, and a function that serialises the copies in another thread."""
+        """Copy all folds; return their entry, and a function with which another thread serialises the copies."""
         copies = {name: fold.snapshot() for name, fold in self.folds.items()}
         return self.seq, lambda: {name: serialise() for name, serialise in copies.items()}

@@ -1,4 +1,4 @@
-"""Inserting entries and replies: all of them or none, in one statement on PostgreSQL."""
+"""Insertion of entries and replies: all of them or none, in one statement on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from fairbandits.service.log.reading import MAX_ROWS
 # Only replies of accepted requests are stored, so the column `status` has one value in every row.
 _STATUS = 200
 
-# The id of the transaction is assigned in here, after everything that the entries depend on was read. The
-# transaction never waits for the client, so a client that is stopped in the middle holds nobody up. Arrays are
-# sent in binary (%b): the driver would take longer to escape a body than the policy takes to decide.
+# The id of the transaction is assigned in this statement, after everything on which the entries depend has been
+# read. The transaction never waits for the client, so a client that is stopped midway does not hold up anybody
+# else. Arrays are sent in binary (%b), because the driver would take longer to escape a body than the policy takes
+# to decide.
 _INSERT = f"""
 WITH base AS (
   SELECT {BASE_SQL} AS seq
@@ -54,7 +55,7 @@ class NewEvent(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """An event with all that is stored beside it."""
+    """An event with everything that is stored alongside it."""
 
     kind: str
     key: str
@@ -63,14 +64,14 @@ class _Row(NamedTuple):
 
 
 class Inserted(NamedTuple):
-    """Result of an insertion.
+    """The result of an insertion.
 
     Attributes
     ----------
     base : int
         The number before the first entry.
     is_next : bool
-        Whether the entries are settled, and the only ones after the last one that the writer has read.
+        Whether the entries are settled, and are the only entries after the last one that the writer has read.
     head : ChainHead
         The new end of the writer's chain.
     """
@@ -81,7 +82,7 @@ class Inserted(NamedTuple):
 
 
 def last_seq(connection: Connection) -> int:
-    """Return the number of the last entry, settled or not; 0 for an empty log."""
+    """Return the number of the last entry, whether settled or not; 0 for an empty log."""
     return connection.exec_driver_sql("SELECT max(seq) FROM events").scalar() or 0
 
 
@@ -141,7 +142,7 @@ def _insert_sqlite(
 
 
 def _insert_rows(connection: Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows, many in one statement: the thread may lose the interpreter lock after every statement."""
+    """Insert rows, many per statement, because the thread may lose the interpreter lock after every statement."""
     for at in range(0, len(rows), MAX_ROWS):
         batch = rows[at : at + MAX_ROWS]
         marks = ",".join([f"({','.join('?' * len(batch[0]))})"] * len(batch))
@@ -157,7 +158,7 @@ def _insert_postgresql(
     rows: Sequence[_Row],
     replies: Sequence[StoredReply],
 ) -> tuple[int, bool]:
-    # In the order of keys: two writers that insert the same keys in different orders would wait for each other.
+    # Rows are in the order of keys: two writers that insert the same keys in different orders could deadlock.
     replies = sorted(replies)
     placed = sorted(enumerate(rows, 1), key=lambda each: each[1].key)
     before = rows[0].sealed.n - 1 if rows else 0

@@ -1,4 +1,4 @@
-"""Checks of all that is stored: the digest of every entry, the chain of every writer, snapshots, the start."""
+"""Checks of the whole store: the digest of every entry, the chain of every writer, snapshots, and the start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairbandits.service.log.tables import snapshots
 
 _ROWS = 2000
 _COLUMNS = "seq, time, n, salt, digest, chain"
-# Text as bytes: damaged text may not be valid UTF-8, which drivers refuse to read.
+# Text is read as bytes, because damaged text may not be valid UTF-8, and drivers would refuse to read it.
 _TEXTS = ("kind", "key", "body", "writer")
 _LONELY_REWARD = """
 SELECT min(reward.seq) FROM events AS reward
@@ -29,14 +29,14 @@ WHERE reward.kind = 'rewarded' AND reward.seq <= {last} AND NOT EXISTS (
 
 
 class CheckedLog(NamedTuple):
-    """The log, as it was checked.
+    """A summary of the log that was checked.
 
     Attributes
     ----------
     last : int
         The last entry.
     entries, deleted : int
-        The number of entries, and of those whose content was deleted.
+        The number of entries, and the number of entries whose content was deleted.
     kinds : mapping of str to int
         The number of entries by kind.
     writers : int
@@ -51,7 +51,7 @@ class CheckedLog(NamedTuple):
 
 
 def check_log(connection: Connection) -> CheckedLog:
-    """Check all entries; raise LogDamagedError, which names the first damaged one."""
+    """Check all entries; raise LogDamagedError for the first damaged entry."""
     if connection.dialect.name == "sqlite":
         found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
         if found != "ok":
@@ -80,7 +80,7 @@ def _rows(connection: Connection, last: int) -> Iterator[RowMapping]:
         texts = ", ".join(f"CAST({name} AS BLOB) AS {name}" for name in _TEXTS)
     else:
         texts = ", ".join(f"convert_to({name}, 'UTF8') AS {name}" for name in _TEXTS)
-    # A damaged number may be the lowest there is.
+    # A damaged entry number may be lower than all others.
     after = connection.exec_driver_sql("SELECT min(seq) - 1 FROM events").scalar()
     while after is not None and after < last:
         statement = f"SELECT {_COLUMNS}, {texts} FROM events WHERE seq > {after} ORDER BY seq LIMIT {_ROWS}"  # noqa: S608
@@ -94,7 +94,7 @@ def _check_content(row: RowMapping, kind: str, key: str) -> None:
     if (body is None) != (salt is None):
         raise LogDamagedError(f"entry {row['seq']}: only a part of its content was deleted")
     if body is None:
-        return  # its digest is covered by the chain
+        return  # without content, the digest is covered only by the chain
     if content_digest(_bytes(salt), kind, key, row["time"], _bytes(body)) != row["digest"]:
         raise LogDamagedError(f"entry {row['seq']}: its content does not match its digest")
 
@@ -113,14 +113,14 @@ def _check_chain(row: RowMapping, kind: str, key: str, head: ChainHead) -> Chain
 
 
 def _bytes(value: Any) -> bytes:
-    """Return bytes; raise TypeError for anything else, of which `bytes` might make some."""
+    """Return bytes; raise TypeError for any other type, which `bytes` might convert."""
     if not isinstance(value, bytes | memoryview):
         raise TypeError
     return bytes(value)
 
 
 def check_snapshots(connection: Connection, last: int) -> list[int]:
-    """Check the checksums of the snapshots and of the start; return the entries of the snapshots, newest first."""
+    """Verify the checksums of the snapshots and of the start; return the snapshots' entries, newest first."""
     start = connection.execute(select(snapshots).where(snapshots.c.seq == 0)).first()
     if start is not None and hashlib.sha256(start.body).hexdigest() != start.sha256:
         raise LogDamagedError("the recommender that the log starts with does not match its checksum")

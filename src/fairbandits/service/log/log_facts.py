@@ -1,4 +1,4 @@
-"""Facts about the whole log that its entries imply, stored so that they are found without reading all entries."""
+"""Facts about the whole log that follow from its entries, stored so that the entries need not be read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, insert, select
 from fairbandits.service.config import Config
 from fairbandits.service.log.tables import facts
 
-#: The schema of the log, under the name that 0.1.0 gave it.
+#: The schema of the log, under the name that version 0.1.0 gave it.
 SCHEMA = "meaning"
 _CHANGE, _PRUNED = "state", "pruned"
 _OTHER_START = "that started from another recommender"
@@ -19,16 +19,16 @@ _OTHER_SCHEMA = "with other features, columns or another reward range"
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """The last entry that made the state another function of the log: a new policy, or a user who was forgotten.
+    """The last entry that changed how the state follows from the log: a new policy, or the erasure of a user.
 
     Attributes
     ----------
     seq : int
-        The entry, 0 if there was none.
+        The number of the entry, 0 if there was none.
     version : int
         The number of times that the policy was changed.
     policy, previous : str or None
-        The policy and the one before it, None if only the configuration ever named one.
+        The current policy and the previous one; None if a policy was only ever specified by the configuration.
     """
 
     seq: int = 0
@@ -47,7 +47,7 @@ class StateChange:
         write_fact(connection, _CHANGE, json.dumps(asdict(self)))
 
     def served_config(self, config: Config) -> Config:
-        """Return a configuration with the policy of the log, if it names one."""
+        """Return a configuration with the policy of the log, if the log names one."""
         return config if self.policy is None else config.with_policy(self.policy)
 
 
@@ -62,9 +62,9 @@ class PrunedContent:
     until : float
         The time before which content was deleted, in seconds since 1970.
     decisions, rewards : int
-        The numbers of entries whose content was deleted.
+        The numbers of decisions and of rewards whose content was deleted.
     start : int
-        An entry up to which no decision or reward has content.
+        The number of an entry up to which no decision or reward has content.
     """
 
     base: int = 0
@@ -85,7 +85,7 @@ class PrunedContent:
 
 
 def read_fact(connection: Connection, name: str) -> str | None:
-    """Return the value of a fact, None if there is none."""
+    """Return the value of a fact, or None if the fact is not stored."""
     return connection.execute(select(facts.c.value).where(facts.c.name == name)).scalar()
 
 
@@ -96,7 +96,7 @@ def write_fact(connection: Connection, name: str, value: str) -> None:
 
 
 def check_schema(where: str, stored: str | None, schema: str) -> None:
-    """Raise ValueError if a log that is stored somewhere has another schema."""
+    """Raise ValueError if a log, stored at the given place, has a different schema."""
     if stored != schema:
         are_saved = all('"recommender": ' in (each or "") for each in (stored, schema))
         what, restore = (_OTHER_START, "restore its file") if are_saved else (_OTHER_SCHEMA, "restore them")

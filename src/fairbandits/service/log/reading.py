@@ -1,4 +1,4 @@
-"""Reading the entries of the log, in their order."""
+"""Reading of the log's entries in order."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_ke
 from fairbandits.service.log.order import SETTLED_SQL
 from fairbandits.service.log.stored_decision import StoredDecided
 
-#: The number of rows that one statement may have placeholders for.
+#: The largest number of rows for which one statement may have placeholders.
 MAX_ROWS = 500
 
-# What the digest of an entry covers, but for the body.
+# The columns that the digest of an entry covers, except the body.
 _CONTENT = "key, kind, time, salt, digest"
 _NO_ENTRIES: Mapping[int, Entry] = {}
 
@@ -35,9 +35,9 @@ def read(
     connection : Connection
         The connection.
     after, upto : int
-        The entry before the first one, and the last one; all by default.
+        The entry before the first one to read, and the last one to read; by default, all entries are read.
     limit : int
-        The number of entries at most.
+        The maximum number of entries.
     own : mapping of int to Entry
         Entries that the caller has in memory, by number. Their content is not read.
     """
@@ -52,7 +52,7 @@ def read(
 
 
 def _with_decision(event: Any, decisions: Mapping[str, Any]) -> tuple[Any, Decided | None]:
-    """Return an event with its decision: neither, if the content of its decision was deleted."""
+    """Return an event with its decision; both are None if the content of the decision was deleted."""
     if isinstance(event, Rewarded) and decisions.get(decision_key(event.decision), event) is None:
         return None, None
     return event, decision_of(event, decisions)
@@ -65,7 +65,7 @@ def _read_rows(
     mark = "?" if is_sqlite else "%s"
     body, values = "body", []
     if own:
-        # The entries of this writer from the first of `own` on are all in memory.
+        # All entries of this writer, starting with the first of `own`, are in memory.
         first = min(own)
         body = f"CASE WHEN writer = {mark} AND seq >= {mark} THEN NULL ELSE body END"
         values += [own[first].writer, first]
@@ -82,18 +82,18 @@ def _read_rows(
 
 
 def decision_of(event: Any, found: Mapping[str, Any]) -> Decided | None:
-    """Return the decision that a reward is for, None for any other event."""
+    """Return the decision to which a reward belongs, or None for any other event."""
     return found.get(decision_key(event.decision)) if isinstance(event, Rewarded) else None
 
 
 def find(connection: Connection, keys: Iterable[str]) -> dict[str, Any]:
-    """Find events by their keys, settled or not; None for those whose content was deleted."""
+    """Find events by their keys, settled or not; events whose content was deleted are None."""
     rows = find_rows(connection, f"{_CONTENT}, body FROM events", [*dict.fromkeys(keys)])
     return {row[0]: _content(*row) for row in rows}
 
 
 def _content(key: str, kind: str, time: float, salt: bytes | None, digest: bytes, body: str | None) -> Any:
-    """Return the event of an entry, None if its content was deleted."""
+    """Return the event of an entry, or None if its content was deleted."""
     if body is None:
         return None
     if content_digest(salt or b"", kind, key, time, body.encode()) != digest:

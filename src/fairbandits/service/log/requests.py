@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class RefusalReason(StrEnum):
-    """Reason for which a request is refused."""
+    """The reason why a request is refused."""
 
     INVALID = "invalid"
     EMPTY_CATALOGUE = "empty catalogue"
@@ -34,7 +34,7 @@ class Refusal:
     detail : str
         The reason, for people.
     item : int
-        The index of the refused item, in a request that has several.
+        The index of the refused item, in a request with several items.
     """
 
     reason: RefusalReason
@@ -42,7 +42,7 @@ class Refusal:
     item: int = 0
 
 
-#: The reply of an accepted request, as JSON; or its refusal.
+#: The reply to an accepted request, as JSON, or the refusal of a request.
 Outcome = bytes | Refusal
 
 
@@ -60,11 +60,11 @@ class LogRequest:
     Attributes
     ----------
     idempotency : IdempotencyKey, optional
-        A request that is repeated with the same key has one effect and one reply.
+        The idempotency key. Repeated requests with the same key have one effect and one reply.
     size : int
         The number of items, which limits how many requests share a transaction.
     client : str
-        Who sent it: a key or an address. Clients take turns.
+        The sender: a key or an address. Clients take turns.
     """
 
     idempotency: IdempotencyKey | None = None

@@ -1,4 +1,4 @@
-"""Rules by which a reward is accepted: of a known decision, once, in time, in the shape of the decision."""
+"""Rules for accepting a reward: for a known decision, once, in time, and in the shape of the decision."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _DAY = 86400.0
 
 
 def settle_reward(reward: Rewarded, window: float, found: Mapping[str, Any]) -> Rewarded | Refusal:
-    """Return the reward that stands in the log for a decision, or the reason why this one is refused.
+    """Return the reward that the log records for a decision, or the reason why this reward is refused.
 
     Parameters
     ----------
     reward : Rewarded
         The reward.
     window : float
-        The number of seconds after a decision in which its reward is accepted.
+        The number of seconds after a decision during which its reward is accepted.
     found : mapping of str to Event
-        The decision and its earlier reward by their keys, as far as they exist.
+        The decision and its earlier reward by their keys, if they exist.
     """
     decision = reward.decision
     decided: Decided | None = found.get(decision_key(decision))

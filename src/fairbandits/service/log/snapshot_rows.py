@@ -1,7 +1,8 @@
-"""Snapshots as rows of a table: large ones in pieces, so that entries are written between them.
+"""Snapshots as rows of a table: large ones are divided into pieces, so that entries can be written in between.
 
-A part is stored under its name. What does not fit into that row comes before it, in rows named `PART#HASH#000000`
-and so on. The row of the name is written last and has the checksum of all: a snapshot without it is not finished.
+A part is stored under its name. Content that does not fit into that row comes before it, in rows named
+`PART#HASH#000000` and so on. The row with the name is written last and contains the checksum of the whole part; a
+snapshot without it is unfinished.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from fairbandits.service.log.tables import snapshots
 if TYPE_CHECKING:
     from fairbandits.service.log.store import Store
 
-# Bytes of a row, which one transaction writes: a few milliseconds.
+# The number of bytes in a row, which one transaction writes in a few milliseconds.
 _PIECE = 1 << 18
-# After a piece was written or deleted, the others may use the database for this many times as long as that took.
+# After a piece has been written or deleted, the database is left to others for this many times as long as that
+# took.
 _PAUSE = 2.0
 _KEPT = 2
 _MARK = "#"
-# Pages of the write-ahead log after which this connection transfers them, instead of one that writes entries.
+# The number of pages of the write-ahead log after which this connection checkpoints them, so that connections that
+# write entries need not do so.
 _CHECKPOINT_PAGES = 250
 
 _IS_PIECE = snapshots.c.part.contains(_MARK)
@@ -35,7 +38,7 @@ _FINISHED = select(snapshots.c.seq).where(snapshots.c.seq > 0, ~_IS_PIECE)
 
 
 class Pace:
-    """The pace at which a snapshot is written: with pauses at first. Any thread can change it."""
+    """The pace at which a snapshot is written, at first with pauses. Any thread can change it."""
 
     def __init__(self) -> None:
         self._is_hurried = threading.Event()
@@ -43,7 +46,7 @@ class Pace:
 
     @property
     def is_given_up(self) -> bool:
-        """Whether nobody waits for the snapshot any more."""
+        """Whether nobody is waiting for the snapshot any longer."""
         return self._is_given_up.is_set()
 
     def hurry(self) -> None:
@@ -55,14 +58,14 @@ class Pace:
         self._is_given_up.set()
 
     def pause(self, seconds: float) -> None:
-        """Wait, unless somebody waits for the snapshot."""
+        """Wait, unless somebody is waiting for the snapshot."""
         self._is_hurried.wait(seconds)
 
 
 def save(
     store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0, pace: Pace | None = None
 ) -> None:
-    """Save a snapshot, and drop all but the newest ones and the base of a pruned log.
+    """Save a snapshot, and drop all snapshots except the newest ones and the base of a pruned log.
 
     Parameters
     ----------
@@ -73,12 +76,13 @@ def save(
     parts : mapping of str to bytes
         The parts.
     change_seq : int
-        The last change of the state that it reflects. It is not saved if there was another one since.
+        The last change of the state that the snapshot reflects. The snapshot is not saved if there has been
+        another change since.
     pace : Pace, optional
         The pace. By default, there are no pauses between the pieces.
     """
     with store.connection() as connection:
-        # Another worker may have saved one, bitwise identical.
+        # Another worker may have saved a bitwise identical snapshot.
         if seq in _finished(connection) or StateChange.read(connection).seq != change_seq:
             return
         if store.is_sqlite:
@@ -89,14 +93,16 @@ def save(
             return
         with _transaction(store, pace) as connection:
             if StateChange.read(connection).seq != change_seq:
-                # Nothing may be saved that a forgotten user had a part in; the change has deleted earlier pieces.
+                # No state to which a forgotten user contributed may be saved; the change has deleted earlier
+                # pieces.
                 return
             _insert(store, connection, row)
     with store.transaction() as connection:
         there = select(func.count()).where(
             snapshots.c.seq == seq, snapshots.c.part.in_([row[1] for row in pieces])
         )
-        # Another worker, which has a newer one, may have taken the pieces for those of a process that was killed.
+        # Another worker, with a newer snapshot, may have deleted the pieces as remains of a process that was
+        # killed.
         is_there = connection.execute(there).scalar() == len(pieces)
         if is_there and StateChange.read(connection).seq == change_seq:
             for part, body in parts.items():
@@ -106,7 +112,7 @@ def save(
 
 @contextmanager
 def _transaction(store: Store, pace: Pace | None) -> Iterator[Connection]:
-    """Open a transaction, and leave the database to the others after it."""
+    """Open a transaction, and leave the database to others afterwards."""
     began = time.monotonic()
     with store.transaction() as connection:
         yield connection
@@ -115,7 +121,7 @@ def _transaction(store: Store, pace: Pace | None) -> Iterator[Connection]:
 
 
 def insert_whole(connection: Connection, seq: int, parts: Mapping[str, bytes]) -> None:
-    """Insert a snapshot in one piece, within a transaction that does more."""
+    """Insert a snapshot in one piece, within a larger transaction."""
     rows = [
         {"seq": seq, "part": part, "time": time.time(), "sha256": hashlib.sha256(body).hexdigest(), "body": body}
         for part, body in parts.items()
@@ -125,7 +131,7 @@ def insert_whole(connection: Connection, seq: int, parts: Mapping[str, bytes]) -
 
 def _insert(store: Store, connection: Connection, row: tuple[Any, ...]) -> None:
     values = ",".join([store.placeholder] * len(row))
-    # Another worker may save the same snapshot.
+    # Another worker may be saving the same snapshot.
     connection.exec_driver_sql(f"INSERT INTO snapshots VALUES ({values}) ON CONFLICT DO NOTHING", row)  # noqa: S608
 
 
@@ -137,9 +143,9 @@ def _pieces(seq: int, part: str, body: bytes) -> Iterator[tuple[Any, ...]]:
 
 
 def _piece_prefix(part: str, sha256: str) -> str:
-    """Return how the names of the pieces of a part begin.
+    """Return the prefix of the names of a part's pieces.
 
-    Two workers may save the same state as different bytes, of which the pieces must not be mixed.
+    Two workers may save the same state as different bytes, whose pieces must not be mixed.
     """
     return f"{part}{_MARK}{sha256[:8]}{_MARK}"
 
@@ -150,19 +156,20 @@ def _last_row(seq: int, part: str, body: bytes) -> tuple[Any, ...]:
 
 
 def _drop_old(store: Store, pace: Pace | None) -> None:
-    """Drop all but the newest snapshots and the base, and pieces of unfinished ones, a row at a time."""
+    """Drop all snapshots except the newest and the base, including unfinished ones, one row at a time."""
     with store.connection() as connection:
         kept = _finished(connection)[:_KEPT]
         if len(kept) < _KEPT:
             return
         # Replays of a pruned log start at its base.
         old = (snapshots.c.seq > PrunedContent.read(connection).base) & (snapshots.c.seq < kept[-1])
-        # Rows of names come first, so that no snapshot is ever there in part.
+        # Rows with the names of parts come first, so that no snapshot ever appears finished while pieces are
+        # missing.
         rows = connection.execute(select(snapshots.c.seq, snapshots.c.part).where(old).order_by(_IS_PIECE)).all()
     for seq, part in rows:
         if pace is not None and pace.is_given_up:
             return  # the next snapshot deletes the rest
-        # `secure_delete` overwrites the pages of a deleted row, so deleting it takes as long as inserting it.
+        # `secure_delete` overwrites the pages of a deleted row, so deleting a row takes as long as inserting it.
         with _transaction(store, pace) as connection:
             connection.execute(delete(snapshots).where(snapshots.c.seq == seq, snapshots.c.part == part))
 
@@ -173,12 +180,12 @@ def _finished(connection: Connection) -> list[int]:
 
 
 def last_seq(connection: Connection) -> int:
-    """Return the entry of the newest snapshot, 0 if there is none."""
+    """Return the number of the entry of the newest snapshot, or 0 if there is none."""
     return next(iter(_finished(connection)), 0)
 
 
 def read(connection: Connection) -> Iterator[tuple[int, dict[str, bytes] | None]]:
-    """Read the snapshots, newest first; None in place of one that is damaged."""
+    """Read the snapshots, newest first, with None in place of a damaged snapshot."""
     for seq in _finished(connection):
         rows = connection.execute(select(snapshots).where(snapshots.c.seq == seq).order_by(snapshots.c.part)).all()
         bodies: dict[str, bytes] = {}

@@ -1,7 +1,7 @@
 """The files of an SQLite database, which somebody may replace or remove while they are open.
 
-SQLite goes on writing to the files that it has opened, whatever their names refer to by now. What is written then
-is lost with the process, so nothing may be acknowledged any more.
+SQLite continues to write to the files that it has opened, whatever their names refer to by then. Data written to
+such files is lost when the process ends, so nothing may be acknowledged any longer.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from pathlib import Path
 
 from fairbandits.service.log.errors import StoreReplacedError
 
-# The database, its write-ahead log and the index of that log.
+# The suffixes of the database, of its write-ahead log and of the index of that log.
 _SUFFIXES = ("", "-wal", "-shm")
 
 _FileId = tuple[int, int]
 
 
 class SqliteFiles:
-    """The files of a database, and which ones they were when it was opened.
+    """The files of a database, and their identities at the time it was opened.
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ class SqliteFiles:
     """
 
     def __init__(self, database: str) -> None:
-        # A relative path would follow a folder that is renamed.
+        # The path is absolute, because a relative path would follow a working folder that is renamed.
         self._path = Path(database).absolute()
         self._opened: dict[Path, _FileId | None] = {}
 
     def create(self) -> None:
-        """Create the database and its folder, if they are missing. SQLite gives the other files the same mode."""
+        """Create the database and its folder if they are missing. SQLite gives the other files the same mode."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
@@ -42,12 +42,12 @@ class SqliteFiles:
         self._opened = {path: _file_id(path) for path in map(self._named, _SUFFIXES)}
 
     def check_database(self) -> None:
-        """Raise `StoreReplacedError` before a connection is opened to another database, or to a new one."""
+        """Raise `StoreReplacedError` if a connection would be opened to a different or to a new database."""
         if self._path in self._opened and _file_id(self._path) != self._opened[self._path]:
             raise self._replaced(self._path)
 
     def check(self) -> None:
-        """Raise `StoreReplacedError` unless the files are those that were opened."""
+        """Raise `StoreReplacedError` unless the files are still those that were opened."""
         for path, opened in self._opened.items():
             if _file_id(path) != opened:
                 raise self._replaced(path)

@@ -1,4 +1,4 @@
-"""The recommender that a log starts with, where its file is gone."""
+"""The recommender that a log starts with, for the case that its file is gone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairbandits.service.start import StartState
 
 
 def with_stored_start(config: Config) -> Config:
-    """Return the configuration with the recommender in its store, if the file that it names does not exist."""
+    """Return the configuration with the recommender from its store, if the file that it names does not exist."""
     if config.recommender is None or config.recommender.is_file():
         return config
     store = Store(config.store.url)

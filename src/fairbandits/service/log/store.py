@@ -36,14 +36,14 @@ from fairbandits.service.log.tables import answers, events, snapshots
 
 _log = logging.getLogger(__name__)
 
-# The advisory lock in a PostgreSQL database for everything but appends. The number is arbitrary.
+# The advisory lock that everything but appends takes in a PostgreSQL database. The number is arbitrary.
 _LOCK = 4_717_321_905
-# Every execution writes to the disk.
+# Every execution of this statement writes to the disk.
 _PROBE_SQL = (
     "INSERT INTO facts (name, value) VALUES ('probe', CAST(random() AS text)) "
     "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 )
-# Seconds that a busy database may take to accept a connection or to grant the lock.
+# The number of seconds that a busy database may take to accept a connection or to grant the lock.
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
@@ -91,9 +91,9 @@ class Store:
     url : str
         `sqlite:///FILE` or `postgresql://...`.
     timeout : float, optional
-        Seconds after which an unanswered statement fails. Without it, a busy database may take 10 s to accept a
-        connection, and arbitrarily long to answer a statement. PostgreSQL ends a transaction between whose
-        statements nothing happens for this time, or for 60 s without it.
+        The number of seconds after which an unanswered statement fails. Without a timeout, a busy database may
+        take 10 s to accept a connection, and arbitrarily long to answer a statement. PostgreSQL ends a transaction
+        that is idle between two statements for longer than the timeout, or for longer than 60 s if there is none.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Store:
     last_own : int
         The number of the last entry of this chain.
     read_at : float
-        The time at which the entries of other writers were last read, by the monotonic clock.
+        The time on the monotonic clock at which the entries of other writers were last read.
     """
 
     def __init__(self, url: str, timeout: float | None = None) -> None:
@@ -122,7 +122,7 @@ class Store:
         self._is_new = True  # whether the connection has not been used for a transaction yet
 
     def exists(self) -> bool:
-        """Return whether the store holds a log; nothing is created."""
+        """Return whether the store holds a log, without creating anything."""
         if self.is_sqlite and not Path(self.engine.url.database or "").is_file():
             return False
         with self.connection() as connection:
@@ -154,7 +154,7 @@ class Store:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """Provide the connection. After an error it is closed, so that the next use opens a new one."""
+        """Provide the connection, and close it after an error, so that the next use opens a new one."""
         self._busy_since = time.monotonic()
         try:
             if self._connection is None:
@@ -178,7 +178,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Provide the connection within a transaction; only appends to PostgreSQL can run at the same time."""
+        """Provide the connection within a transaction; only appends to PostgreSQL can run concurrently."""
         with self.connection() as connection:
             if self.is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -249,7 +249,7 @@ class Store:
     # -- entries ---------------------------------------------------------------------------------------
 
     def last_seq(self) -> int:
-        """Return the number of the last entry, 0 for an empty log."""
+        """Return the number of the last entry, or 0 for an empty log."""
         with self.connection() as connection:
             return last_seq(connection)
 
@@ -273,7 +273,7 @@ class Store:
         snapshot_rows.save(self, seq, parts, change_seq, pace)
 
     def last_snapshot_seq(self) -> int:
-        """Return the number of the entry at which the newest snapshot was taken, 0 if there is none."""
+        """Return the number of the entry at which the newest snapshot was taken, or 0 if there is none."""
         with self.connection() as connection:
             return snapshot_rows.last_seq(connection)
 
@@ -307,7 +307,7 @@ class Store:
             return True
 
     def read_start(self) -> bytes | None:
-        """Return the recommender that the log starts with; None if it starts with nothing."""
+        """Return the recommender that the log starts with, or None if it starts without one."""
         with self.connection() as connection:
             row = connection.execute(select(snapshots).where(snapshots.c.seq == 0)).first()
         if row is None:
@@ -319,7 +319,7 @@ class Store:
     # -- replies ---------------------------------------------------------------------------------------
 
     def drop_replies(self, before: float, limit: int = 1000) -> int:
-        """Drop the oldest replies that were stored before a given time; return their number, `limit` at most."""
+        """Drop the oldest replies stored before a given time, at most `limit` of them; return their number."""
         old = select(answers.c.key).where(answers.c.time < before).order_by(answers.c.time).limit(limit)
         with self.transaction() as connection:
             return connection.execute(delete(answers).where(answers.c.key.in_(old))).rowcount
@@ -366,7 +366,7 @@ def _is_key_taken(error: DBAPIError) -> bool:
 
 
 def describe(error: SQLAlchemyError) -> str:
-    """Return the message of the database, without the details in which PostgreSQL repeats values."""
+    """Return the database's error message, without the details, in which PostgreSQL repeats values."""
     cause = error.__cause__ or error
     diagnosis = getattr(cause, "diag", None)
     message = getattr(diagnosis, "message_primary", None) or str(cause)

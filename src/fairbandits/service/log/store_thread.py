@@ -1,4 +1,4 @@
-"""The thread that uses a store, and the deadline after which nobody waits for it any more."""
+"""The thread that uses a store, and the deadline after which callers no longer wait for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from fairbandits.service.log.errors import StoreDownError
 from fairbandits.service.log.store import Store
 
-# Seconds between two looks at a store that keeps its callers waiting.
+# The number of seconds between two checks of a store that keeps its callers waiting.
 _LOOK_SECONDS = 0.25
 
 _Call = tuple["Future[Any]", tuple[Callable[..., Any], ...]]
@@ -21,13 +21,13 @@ _Call = tuple["Future[Any]", tuple[Callable[..., Any], ...]]
 class StoreThread:
     """A thread in which one store is used.
 
-    A database that hangs can hang this thread for ever, in the operating system. The callers go on nevertheless,
-    and so does the process when it ends: the thread is a daemon.
+    If the database hangs, this thread may hang forever in the operating system. Its callers continue nevertheless,
+    and the process can still exit, because the thread is a daemon.
 
     Parameters
     ----------
     store : Store
-        The store. Its `timeout` is the number of seconds after which callers give up; None to wait for ever.
+        The store. Its `timeout` is the number of seconds after which callers give up; None to wait forever.
     name : str
         The name of the thread.
     """
@@ -52,7 +52,7 @@ class StoreThread:
                 future.set_exception(error)
 
     async def call(self, *functions: Callable[..., Any]) -> Any:
-        """Call functions in the thread, each with the result of the one before; return that of the last.
+        """Call functions in the thread, each with the result of the previous one; return the result of the last.
 
         Raises
         ------
@@ -64,10 +64,11 @@ class StoreThread:
         future: Future[Any] = Future()
         self._calls.put((future, functions))
         result = asyncio.wrap_future(future)
-        # The deadline is that of the database, not of the call: deciding may take as long as it takes.
+        # The deadline applies to the database, not to the call, because making decisions may take arbitrarily
+        # long.
         waited = 0.0
         while not (await asyncio.wait([result], timeout=_LOOK_SECONDS))[0]:
-            # Calls before this one in the queue count as well.
+            # The time taken by earlier calls in the queue also counts.
             waited += min(self._store.busy_seconds, _LOOK_SECONDS)
             if self._store.timeout is not None and waited > self._store.timeout:
                 if not future.cancel():

@@ -1,7 +1,7 @@
-"""Decisions as they are stored, of which most is parsed only when it is needed.
+"""Decisions as they are stored, most of whose content is parsed only when it is needed.
 
-Every worker applies the decisions of all others. It counts them and their groups; the context is needed only if a
-reward comes, and parsing it would take longer than all the rest.
+Every worker applies the decisions of all other workers. It counts them and their groups. The context is needed
+only if a reward arrives, and parsing it would take longer than everything else.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pydantic_core import from_json
 
 from fairbandits.service.log.events import Decided
 
-# Quotes within strings are escaped, so these can only be keys. What comes after each has no key of the same form,
-# so the last one is that of the event, whatever features and groups are called.
+# Quotes within strings are escaped, so these texts can only be keys. After each of these keys of the event, no key
+# of the same form can follow, so the last match is the key of the event, whatever features and groups are called.
 _GROUPS, _PICKED, _EXPLORED = ',"groups":{', ',"picked":[', ',"explored":true'
 
 
@@ -24,9 +24,9 @@ class StoredDecided(Decided):
     Parameters
     ----------
     decision : str
-        Its id.
+        The id of the decision.
     text : str
-        The decision, as `Event.to_json` wrote it.
+        The decision, as written by `Event.to_json`.
     """
 
     __slots__ = ("_text",)
@@ -41,7 +41,7 @@ class StoredDecided(Decided):
             object.__setattr__(self, "explored", text.find(_EXPLORED, picked) > 0)
 
     def __getattr__(self, name: str) -> Any:
-        """Parse the rest when a field that is not known yet is asked for."""
+        """Parse the rest when a field that is not yet known is accessed."""
         if name not in Decided.__match_args__:
             raise AttributeError(name)
         whole = self.parse()
@@ -54,13 +54,13 @@ class StoredDecided(Decided):
         return Decided(**from_json(self._text))
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other one is the same decision, parsed or not."""
+        """Return whether the other object is the same decision, parsed or not."""
         return self.parse() == (other.parse() if isinstance(other, StoredDecided) else other)
 
-    __hash__ = None  # type: ignore[assignment]  # as that of a decision, which has dictionaries
+    __hash__ = None  # type: ignore[assignment]  # like a decision, which contains dictionaries
 
 
-# Users come from few groups, so most texts are known. Nobody changes the result.
+# Users belong to few groups, so most texts have been seen before. The result is never modified.
 @lru_cache(maxsize=1000)
 def _parse_groups(text: str) -> dict[str, Any]:
     groups: dict[str, Any] = from_json(text)

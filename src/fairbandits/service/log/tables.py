@@ -6,9 +6,10 @@ from sqlalchemy import BigInteger, Column, Double, Index, Integer, LargeBinary, 
 
 metadata = MetaData()
 
-#: The log. `seq` is the order, `key` is unique to an event (see `Event.key`), `body` is the event as JSON.
-#: `writer` is the process that appended the entry, `n` the number of the entry among those of its writer, from 1
-#: without gaps; `digests.py` explains the rest. `body` and `salt` are NULL once the content was deleted.
+#: The log. `seq` is the order, `key` is unique to an event (see `Event.key`), and `body` is the event as JSON.
+#: `writer` is the process that appended the entry, and `n` is the number of the entry among those of its writer,
+#: counted from 1 without gaps; `digests.py` explains the rest. `body` and `salt` are NULL once the content has
+#: been deleted.
 events = Table(
     "events",
     metadata,
@@ -36,8 +37,8 @@ answers = Table(
     Index("answers_time", "time"),
 )
 
-#: The state after entry `seq`, by part; after entry 0, the recommender that the log starts with, if there is one.
-#: The checksum of each part shows whether it is damaged.
+#: The state after entry `seq`, by part; for entry 0, the recommender that the log starts with, if there is one.
+#: The checksum of each part shows whether the part is damaged.
 snapshots = Table(
     "snapshots",
     metadata,
@@ -48,7 +49,7 @@ snapshots = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
-#: Facts about the whole log, such as the features and the reward range that it was written with.
+#: Facts about the whole log, such as the features and the reward range with which it was written.
 facts = Table(
     "facts",
     metadata,
@@ -56,8 +57,9 @@ facts = Table(
     Column("value", Text, nullable=False),
 )
 
-#: API keys, and sessions of the page, which have a parent. `digest` is the SHA-256 of the secret, `old_digest`
-#: that of the one before, `scopes` are separated by commas, `used` is the last use, to the hour.
+#: API keys, and sessions of the page, which have a parent. `digest` is the SHA-256 hash of the secret, and
+#: `old_digest` that of the previous secret. `scopes` are separated by commas. `used` is the time of the last use,
+#: to the hour.
 keys = Table(
     "keys",
     metadata,

@@ -1,4 +1,4 @@
-"""Group commit: while one batch of requests is written to disk, the next one gathers."""
+"""Group commit: while one batch of requests is written to disk, the next batch accumulates."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ from fairbandits.service.tracebacks import traceback_without_message
 
 _log = logging.getLogger(__name__)
 
-# Limits on the items of one transaction, and on the requests that wait.
+# Limits on the number of items in one transaction, and on the number of waiting requests.
 _MAX_BATCH = 1000
 _MAX_WAITING = 20_000
-# The share of the store's time-out for which a request may wait for its turn while the store is down: with its own
-# batch, it is answered within one and a half time-outs.
+# The share of the store's timeout for which a request may wait for its turn while the store is down. Including its
+# own batch, it is answered within one and a half timeouts.
 _MAX_WAIT = 0.25
-# Seconds between two checks whether a store that is down is back, while there is nothing to write.
+# The number of seconds between two checks of whether a store that is down is back, while there is nothing to
+# write.
 _RETRY_SECONDS = 0.5
-# Seconds after which a store that was not written to is tried, and by which this may be late.
+# The number of seconds after which a store that was not written to is probed, and by which the probe may be late.
 _PROBE_SECONDS = 1.0
 _LATE_SECONDS = 0.5
-# Entries that are applied before the event loop gets a turn.
+# The number of entries that are applied before the event loop gets a turn.
 _MAX_APPLIED = 100
-# Seconds between two reads of the log while entries that were written here are not settled.
+# The number of seconds between two reads of the log while entries written by this process are not settled.
 _SETTLE_SECONDS = 0.01
 
 _UNAVAILABLE = "the log cannot be written at the moment; try again later"
@@ -53,24 +54,24 @@ class _Waiting(NamedTuple):
 class Writer:
     """Writes batches of requests to the log, and applies the entries once they are on disk.
 
-    Batches are prepared and written in the store's thread, and applied in the event loop: whoever reads the state
-    there sees it as of an entry of the log.
+    Batches are prepared and written in the store's thread, and applied in the event loop, so code that reads the
+    state there sees it as of an entry of the log.
 
     Parameters
     ----------
     store : Store
         The store of the log.
     follower : Follower
-        The state, to which new entries are applied: those of this writer and of other workers.
+        The state to which new entries, those of this writer and of other workers, are applied.
     prepare : callable
-        Turns the requests of a batch into requests to append, just before the batch is written.
+        A function that turns the requests of a batch into requests to append, just before the batch is written.
 
     Attributes
     ----------
     down : str or None
         The reason why the store cannot be used at the moment.
     broken : str or None
-        The reason why entries cannot be applied any more.
+        The reason why entries can no longer be applied.
     """
 
     def __init__(
@@ -84,12 +85,13 @@ class Writer:
         self._prepare = prepare
         self._thread = StoreThread(store)
         self._waiting: list[_Waiting] = []
-        # The number of batches; while more wait than fit into one, by client the last that it had a part in.
+        # The number of batches and, while more requests wait than fit into one batch, the last batch with a
+        # request of each client.
         self._n_batches = 0
         self._served: dict[str, int] = {}
         self._wake = asyncio.Event()
         self._is_open = True
-        # When the store was last written to, and when somebody last tried to.
+        # The time of the last write to the store, and of the last attempt.
         self._written_at = self._tried_at = time.monotonic()
         self.down: str | None = None
         self.broken: str | None = None
@@ -102,7 +104,7 @@ class Writer:
         LogUnavailableError
             If the log cannot be written at the moment.
         LogBrokenError
-            If the log cannot be applied any more.
+            If the log can no longer be applied.
         """
         if self.broken is not None:
             raise LogBrokenError("the log could not be applied; the server's log says why")
@@ -119,7 +121,7 @@ class Writer:
         """Write batches until closed. While there is nothing to write, read the entries of other workers."""
         while self._is_open or self._waiting:
             try:
-                # Entries of this process that are not settled yet will be in a moment.
+                # Entries of this process that are not settled yet will be settled in a moment.
                 is_settled = self._store.last_own <= self._follower.seq
                 await asyncio.wait_for(self._wake.wait(), poll_seconds if is_settled else _SETTLE_SECONDS)
             except TimeoutError:
@@ -132,7 +134,7 @@ class Writer:
                 await self._probe_after_batch()
 
     def _next_batch(self) -> list[_Waiting]:
-        """Return the requests that share the next transaction: at least one, and large ones not together."""
+        """Return the requests that share the next transaction: at least one, but not several large ones."""
         if sum(each.request.size for each in self._waiting) > _MAX_BATCH:
             self._take_turns()
         else:
@@ -148,9 +150,9 @@ class Writer:
         return batch
 
     def _take_turns(self) -> None:
-        """Order the requests so that each client has one before any has two, those served last coming last.
+        """Order the requests so that each client gets one turn before any gets two, the last served coming last.
 
-        However much work one client has waiting, another waits for one of its requests at most.
+        However many requests of one client are waiting, another client waits for at most one of them.
         """
         n_before: Counter[str] = Counter()
         turns: list[tuple[int, int]] = []
@@ -162,7 +164,7 @@ class Writer:
         self._served = {client: self._served[client] for client in n_before if client in self._served}
 
     def _still_wanted(self, batch: list[_Waiting]) -> list[_Waiting]:
-        """Refuse requests that wait for a store that is down; leave out those whose clients have gone."""
+        """Refuse requests that wait for a store that is down; leave out those whose clients have disconnected."""
         limit = self._store.timeout
         if self.down is not None and limit is not None:
             latest = time.monotonic() - _MAX_WAIT * limit
@@ -171,13 +173,13 @@ class Writer:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the log could be written a moment ago, by a request or by a trial."""
+        """Whether the log was recently written, by a request or by a probe."""
         age = time.monotonic() - self._written_at
         limit = _PROBE_SECONDS + (self._store.timeout or math.inf) + _LATE_SECONDS
         return self.broken is None and self.down is None and age < limit
 
     def close(self) -> None:
-        """Accept no more requests; `run` ends when all that wait are written."""
+        """Accept no more requests; `run` ends when all waiting requests are written."""
         self._is_open = False
         self._wake.set()
 
@@ -187,7 +189,7 @@ class Writer:
             await self._thread.call(self._store.close)
 
     async def run_in_store_thread(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function in the thread that uses the store; raise StoreDownError if it takes too long."""
+        """Call a function in the thread that uses the store; raise StoreDownError if the call takes too long."""
         return await self._call(partial(function, *args))
 
     async def _call(self, *functions: Callable[..., Any]) -> Any:
@@ -207,13 +209,13 @@ class Writer:
             self.down = None
 
     async def _write_batch(self, batch: list[_Waiting]) -> None:
-        """Write a batch, and hand each request its outcome or the error."""
+        """Write a batch, and pass each request its outcome or the error."""
         if not batch:
             return
         try:
             outcomes = await self._commit([each.request for each in batch])
         except StoreDownError:
-            # A commit that was cut off may have succeeded. Reading the log will tell.
+            # A commit that was cut off may have succeeded. Reading the log will show whether it did.
             _fail(batch, LogUnavailableError(_UNAVAILABLE))
         except Exception as error:
             _log.error("a batch of %d request(s) failed: %s", len(batch), traceback_without_message(error))
@@ -222,12 +224,12 @@ class Writer:
             _fail(batch, error)
         else:
             for each, outcome in zip(batch, outcomes, strict=True):
-                if not each.outcome.done():  # a client that has gone has cancelled it
+                if not each.outcome.done():  # a client that has disconnected has cancelled it
                     each.outcome.set_result(outcome)
 
     async def _commit(self, requests: Sequence[LogRequest]) -> Sequence[Outcome]:
-        """Prepare requests, append their events, apply the new entries; return the outcomes."""
-        # Deciding takes time, during which the event loop answers other requests.
+        """Prepare requests, append their events, and apply the new entries; return the outcomes."""
+        # Making decisions takes time, during which the event loop answers other requests.
         prepare = partial(self._prepare, requests)
         appended: Appended = await self._call(prepare, partial(append, self._store, known=self._follower.seq))
         if appended.has_written:
@@ -236,14 +238,14 @@ class Writer:
         return appended.outcomes
 
     async def _poll(self) -> None:
-        """Apply what other workers have written."""
+        """Apply the entries that other workers have written."""
         try:
             await self._probe_if_due()
             await self._apply(await self.run_in_store_thread(self._store.read, self._follower.seq))
         except StoreDownError:
             await asyncio.sleep(_RETRY_SECONDS)
         except Exception as error:
-            # An entry that cannot be read or applied now cannot be a moment later.
+            # An entry that cannot be read or applied now cannot be a moment later either.
             self._break("the log could not be followed", error)
 
     async def _probe_after_batch(self) -> None:
@@ -252,7 +254,7 @@ class Writer:
         except StoreDownError:
             pass  # the next batch fails, or finds the store back
         except Exception as error:
-            # The writer must not end, or requests would wait for ever.
+            # The writer must not end, or requests would wait forever.
             self._break("the store could not be tried", error)
 
     def _break(self, what: str, error: Exception) -> None:
@@ -260,14 +262,14 @@ class Writer:
         self.broken = self.broken or f"{type(error).__name__}: {error}"
 
     async def _probe_if_due(self) -> None:
-        """Write something, unless it was tried a moment ago: a full disk can still be read."""
+        """Probe the store with a write, unless one was attempted recently; a full disk could still be read."""
         seconds = _PROBE_SECONDS if self.down is None else _RETRY_SECONDS
         if time.monotonic() - self._tried_at >= seconds:
             await self.run_in_store_thread(self._store.probe)
             self._mark_up()
 
     async def _apply(self, entries: Sequence[Entry]) -> None:
-        """Apply new entries, some at a time."""
+        """Apply new entries, a limited number at a time."""
         try:
             for at in range(0, len(entries), _MAX_APPLIED):
                 if at:

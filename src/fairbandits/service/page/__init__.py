@@ -1,1 +1,1 @@
-"""The page that shows the findings: its static files, and the live feed of what it shows."""
+"""The page that shows the findings: its static files, and the live feed of the findings."""

@@ -1,4 +1,4 @@
-"""The live feed: the current findings, computed once for all visitors, in a thread of their own."""
+"""The live feed: the current findings, computed once for all visitors, in a separate thread."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from fairbandits.service.shared_result import SharedResult
 from fairbandits.service.state.findings import Findings
 from fairbandits.service.state.monitor import Monitor
 
-# Seconds between two events of a stream at least, and between two signs of life while nothing changes.
+# The minimum number of seconds between two events of a stream, and the number between two heartbeats while nothing
+# changes.
 _INTERVAL = 1.0
 _HEARTBEAT = 5.0
 _MAX_STREAMS = 100
-#: Seconds between two readers: sending findings takes time that decisions need.
+#: The number of seconds between two readers, because sending findings takes time that decisions need.
 READ_SECONDS = 0.02
-# The number of seconds for which a reader waits at most.
+# The maximum number of seconds for which a reader waits.
 _MAX_WAIT = 2.0
 
 
 class TooManyReadersError(RuntimeError):
-    """The worker serves as many readers or streams as it can."""
+    """The worker is already serving as many readers or streams as it can."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,11 @@ class FairnessView:
     Attributes
     ----------
     seq : int
-        The last log entry that they include.
+        The last log entry that the findings include.
     findings : Findings
         The findings.
     body : bytes
-        The same as JSON.
+        The findings as JSON.
     """
 
     seq: int
@@ -70,7 +71,7 @@ class LiveFeed:
         self.streams = 0
 
     async def current(self) -> FairnessView:
-        """Return the findings as of the last applied entry, to so many readers per second."""
+        """Return the findings as of the last applied entry, to a limited number of readers per second."""
         now = time.monotonic()
         turn = max(now, self._next_turn)
         if turn - now > _MAX_WAIT:
@@ -81,7 +82,7 @@ class LiveFeed:
         return await self._view.get()
 
     async def last(self) -> FairnessView:
-        """Return the last findings, whatever has changed since."""
+        """Return the last computed findings, even if something has changed since."""
         return await self._view.get(max_age=math.inf)
 
     async def _compute(self) -> FairnessView:
@@ -117,7 +118,7 @@ class LiveFeed:
             return
 
     def end_with_process(self) -> None:
-        """End all streams when the process receives a signal to stop: the server waits for open responses."""
+        """End all streams when the process is signalled to stop, because the server waits for open responses."""
         if threading.current_thread() is not threading.main_thread():
             return  # only the main thread can handle signals
         loop = asyncio.get_running_loop()
@@ -138,5 +139,5 @@ def _compute_view(monitor: Monitor, config: Config) -> FairnessView:
 
 
 def _event(view: FairnessView) -> bytes:
-    # The JSON has no line breaks, so it is one `data` line.
+    # The JSON has no line breaks, so it fits into one `data` line.
     return b"id: %d\ndata: %b\n\n" % (view.seq, view.body)

@@ -1,4 +1,4 @@
-"""The catalogue of arms as the log has it, and the contexts that arms and users are encoded as."""
+"""The catalogue of arms according to the log, and the encoding of arms and users as contexts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ User = tuple[Mapping[str, Any], Mapping[str, Any]]
 class ServedArm:
     """An arm of the catalogue: its features, and the user values that it matches.
 
-    Arms of a saved recommender have neither: its file holds them as they are encoded.
+    Arms of a saved recommender have neither, because its file contains them in encoded form.
     """
 
     features: Mapping[str, Any] | None
@@ -35,25 +35,25 @@ class ServedCatalogue:
     Parameters
     ----------
     inputs : ServiceInputs
-        What the service takes.
+        The inputs of the service.
     recommender : Recommender
-        The recommender, as it is before the first entry of the log. Its items follow those of this catalogue.
+        The recommender, as it is before the first entry of the log. Its items are updated from this catalogue.
 
     Attributes
     ----------
     arms : dict of str to ServedArm
         The arms that can be offered, in the order in which they were added.
     versions : dict of str to int
-        The number of times that an arm of this id was added, changed or retired.
+        The number of times that an arm with this id was added, changed or retired.
     retired : dict of str to int
-        The log entry that retired an arm of this id last.
+        The last log entry that retired an arm with this id.
     """
 
     def __init__(self, inputs: ServiceInputs, recommender: Recommender) -> None:
         self._inputs = inputs
         self._recommender = recommender
         self._required = [name for name, feature in inputs.arm_features.items() if feature.is_required]
-        # Rows without values; encoders fill them in, and a match without a value matches no arm.
+        # Rows without values: encoders fill in missing values, and a match without a value matches no arm.
         compared = [column for column, _ in inputs.encoder.matches.values()]
         self._no_user = dict.fromkeys([*inputs.encoder.users.columns, *compared])
         self._no_arm = dict.fromkeys(inputs.encoder.items.columns)
@@ -62,19 +62,19 @@ class ServedCatalogue:
         self.arms = {name: ServedArm(None, None) for name in self._ids}
         self.versions = dict.fromkeys(self._ids, 1)
         self.retired: dict[str, int] = {}
-        # In alphabetical order, once somebody has asked for it: many arms take long to sort.
+        # The names in alphabetical order, created on first use, because many arms take long to sort.
         self._names: list[str] | None = None
-        # Arms that are not encoded yet.
+        # Arms that have not been encoded yet.
         self._waiting: dict[str, None] = {}
-        # Both a decision, in its thread, and a snapshot may be first to need them.
+        # Either a decision, in its own thread, or a snapshot may be the first to need the encoded arms.
         self._encoding = threading.Lock()
 
     def id_of(self, arm: str) -> ArmId:
-        """Return the id that the recommender has for an arm: that of a saved one may be a number."""
+        """Return the id that the recommender uses for an arm, which may be a number in a saved recommender."""
         return self._ids.get(arm, arm)
 
     def names(self) -> list[str]:
-        """Return the names of the arms in alphabetical order, in a list that changes with the catalogue."""
+        """Return the names of the arms in alphabetical order, as a list that changes with the catalogue."""
         if self._names is None:
             self._names = sorted(self.arms)
         return self._names
@@ -117,7 +117,7 @@ class ServedCatalogue:
         return self._recommender.offer(rows, groups, eligible)
 
     def encode(self) -> None:
-        """Encode the arms that have changed: not at once, because many may change between two users."""
+        """Encode the arms that have changed; this is deferred, because many may change between two users."""
         with self._encoding:
             for name in self._waiting:
                 self._recommender.catalogue.set(self.id_of(name), self._row(self.arms[name]))
@@ -134,7 +134,7 @@ class ServedCatalogue:
         return {"arms": arms, "versions": self.versions, "retired": self.retired}
 
     def restore(self, plain: Mapping[str, Any]) -> None:
-        """Replace the catalogue, as it is before the first entry, by one that `to_dict` returned."""
+        """Replace the catalogue, in its state before the first entry, with one that `to_dict` returned."""
         start, items = self._recommender.catalogue, ItemCatalogue(self._inputs.encoder)
         arms = {name: ServedArm(features, matches) for name, features, matches in plain["arms"]}
         for name, arm in arms.items():

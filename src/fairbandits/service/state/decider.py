@@ -1,4 +1,4 @@
-"""Decisions: which arms users receive, given what the recommender has learned."""
+"""Decisions: the arms that users receive, given the learned state of the recommender."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from fairbandits.service.log.requests import LogRequest, Refusal, RefusalReason
 from fairbandits.service.state.catalogue import User
 from fairbandits.service.state.recommender import ServedRecommender
 
-# Scores that are computed at once. More would take memory without saving time.
+# The number of scores that are computed at once. More would take memory without saving time.
 _MAX_SCORES = 100_000
-# Random bytes of an id.
+# The number of random bytes in an id.
 _ID_BYTES = 10
 
 
@@ -37,14 +37,14 @@ class EmptyCatalogueError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRequest(LogRequest):
-    """A request for decisions, all of which are made or none.
+    """A request for decisions, which are made either all or not at all.
 
     Attributes
     ----------
     users : sequence of mapping
-        For each user, validated: `user`, the pseudonym, if it is known; `features`; `groups`; `arms`, the arms on
-        offer, all if left out; `k`, the size of the slate, if one is wanted; `key_id`, the id of the API key that
-        asks, if there is one.
+        The validated values of each user: `user`, the pseudonym, if it is known; `features`; `groups`; `arms`, the
+        arms on offer, by default all; `k`, the size of the slate, if a slate is requested; `key_id`, the id of the
+        API key that is used, if any.
     is_batch : bool
         Whether the reply is a list of decisions, even of a single one.
     """
@@ -54,19 +54,19 @@ class DecisionRequest(LogRequest):
 
 
 class Decider:
-    """Makes the decisions of a batch of requests, all at once: that is much faster than one after the other.
+    """Makes the decisions of a batch of requests all at once, which is much faster than one after another.
 
     Parameters
     ----------
     follower : Follower
-        The state, of which the fold `recommender` decides.
+        The state, whose fold `recommender` makes the decisions.
     """
 
     def __init__(self, follower: Follower) -> None:
         self._follower = follower
 
     def prepare(self, requests: Sequence[LogRequest]) -> list[AppendRequest]:
-        """Turn requests for decisions into requests to append them; leave the others as they are."""
+        """Turn requests for decisions into requests to append them; leave other requests unchanged."""
         recommender = cast(ServedRecommender, self._follower.folds["recommender"])
         users = [user for request in requests if isinstance(request, DecisionRequest) for user in request.users]
         decisions = decide_many(recommender, users)
@@ -94,7 +94,7 @@ def _append_decisions(request: DecisionRequest, decisions: Sequence[Decided | Va
 
 
 def _reply(decisions: Sequence[Decided], is_batch: bool) -> bytes:
-    """Return what the client receives, as JSON."""
+    """Return the reply to the client, as JSON."""
     public = [
         {
             "decision": decided.id,
@@ -130,9 +130,9 @@ def decide_many(recommender: ServedRecommender, users: Sequence[Mapping[str, Any
     Parameters
     ----------
     recommender : ServedRecommender
-        The recommender, which does not change.
+        The recommender, which is not changed.
     users : sequence of mapping
-        The users, as `DecisionRequest` has them.
+        The users, in the form of `DecisionRequest`.
     """
     # Users with the same arms on offer are scored together.
     by_offer: dict[tuple[Any, ...], list[int]] = {}
@@ -154,7 +154,7 @@ def _decide_alike(
     arms: Sequence[str] | None,
     k: int | None,
 ) -> Sequence[Decided | ValueError]:
-    """Decide for users who have the same arms on offer."""
+    """Make decisions for users who have the same arms on offer."""
     if not recommender.catalogue.arms:
         return [EmptyCatalogueError("there are no arms to recommend; add some")] * len(users)
     known: list[User] = [
@@ -201,7 +201,7 @@ def _decide_alike(
 
 
 class _Choice(NamedTuple):
-    """What a policy chose for a user: the parts of `Decided` that come from the policy."""
+    """The choice of a policy for a user: the parts of `Decided` that come from the policy."""
 
     arms: list[str]
     probability: float | None
@@ -232,9 +232,9 @@ def _slate_choices(slates: Sequence[Slate], scale: UnitScale) -> Iterator[_Choic
 
 
 def _are_explored(values: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for each user whether the chosen arms are not the best ones without the exploration term.
+    """Return for each user whether the chosen arms are not the best arms without the exploration term.
 
-    Values are on [0, 1], so that ties are what pickers take for ties.
+    Values lie in [0, 1], so that ties are defined in the same way as in pickers.
     """
     k = places.shape[1]
     best = values.max(axis=1) if k == 1 else np.partition(values, -k, axis=1)[:, -k:].sum(axis=1)
@@ -250,14 +250,14 @@ def _context(row: Row) -> Context:
 
 def new_ids(now: float, n: int) -> list[str]:
     """Return ids that cannot be guessed, and that sort by time, which keeps database indices compact."""
-    # Drawn at once: each draw lets another thread have the interpreter lock.
+    # The bytes are drawn all at once, because each draw may yield the interpreter lock to another thread.
     drawn = os.urandom(_ID_BYTES * n).hex()
     size = 2 * _ID_BYTES
     return [f"{int(now * 1000):012x}{drawn[at : at + size]}" for at in range(0, len(drawn), size)]
 
 
 def warm_up(config: Config) -> None:
-    """Decide and learn once with a scratch recommender, so that the first user does not wait for compiled code."""
+    """Decide and learn once with a scratch recommender, so that the first user does not wait for compilation."""
     scratch = ServedRecommender(config)
     inputs = config.inputs
     scratch.apply(Entry(1, ArmAdded("", 1, 0.0, example_values(inputs.arm_features), {})))

@@ -1,4 +1,4 @@
-"""Findings: the disadvantaged group, the gap with its interval, since when and through which arms."""
+"""Findings: the disadvantaged group, the gap with its interval, its beginning and the arms behind it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairbandits.service.config import Config
 from fairbandits.service.state.monitor import MAX_OPEN_GROUPS, Monitor
 from fairbandits.views.text import join_names, percent
 
-#: The confidence with which all intervals of all groups hold together, at all times.
+#: The confidence level at which all intervals of all groups hold jointly at all times.
 CONFIDENCE = 0.95
 _STATUS = {verdict.FAIR: "fair", verdict.UNFAIR: "unfair", verdict.UNDECIDED: "undecided"}
 # The parts of a sequential audit that are shown; the others need a finished log.
@@ -39,7 +39,7 @@ class Findings:
     monitor : Monitor
         A frozen monitor.
     config : Config
-        The configuration, with the tolerance and the size from which a group is shown.
+        The configuration, with the tolerance and the minimum size of groups that are shown.
     """
 
     def __init__(self, monitor: Monitor, config: Config) -> None:
@@ -66,7 +66,7 @@ class Findings:
         return (about, said) if status == verdict.UNFAIR else (said, about)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as values that JSON can hold, without groups that are too small to be shown."""
+        """Return the findings as JSON values, without groups that are too small to be shown."""
         sentence, detail = self.sentences()
         monitor, config = self._monitor, self._config
         plain = {
@@ -90,8 +90,8 @@ class Findings:
 
     def _compare(self, attribute: str) -> Comparison:
         compared = self._compared(attribute)
-        # As in an audit of the log, which compares intersections as well. Shared by all groups that may come, so
-        # that no interval changes when the first user of a group arrives.
+        # The error is divided as in an audit of the log, which also compares intersections. It is shared by all
+        # groups that may occur, so that no interval changes when the first user of a group arrives.
         n_comparisons = len(attribute_combinations(list(self._attributes)))
         configured = self._attributes[attribute]
         n_groups = MAX_OPEN_GROUPS if configured is None else len(configured)
@@ -131,7 +131,7 @@ class Findings:
             plain["decomposition"] = _without_intervals(plain["decomposition"])
         explorations = self._explorations(comparison)
         gains = {group["labels"][0]: {key: group[key] for key in _GROUP_KEYS} for group in plain["groups"]}
-        # In configured order, so that groups keep their places on the page.
+        # Groups are in configured order, so that they keep their places on the page.
         plain["groups"] = [gains[name] | explorations[name] for name in explorations]
         plain["not_shown"] = len(comparison.too_small)
         plain["about"] = self._about(comparison, explorations)
@@ -140,7 +140,7 @@ class Findings:
         return plain
 
     def _explorations(self, comparison: Comparison) -> dict[str, dict[str, Any]]:
-        """Return the exploration burden of each group, beside its share of the decisions."""
+        """Return the exploration burden of each group, together with its share of the decisions."""
         monitor, numbers = self._monitor, self._group_indices(comparison)
         at = list(numbers.values())
         in_all = monitor.decided[at].sum(), monitor.explored[at].sum()
@@ -234,7 +234,7 @@ def _rounded(plain: Any) -> Any:
 
 
 def _without_intervals(parts: dict[str, Any]) -> dict[str, Any]:
-    """Return a decomposition with plain effects: an interval would hold for one look, and the page is watched."""
+    """Return a decomposition without intervals, which would hold for a single look, but the page is watched."""
     one_sided = {key: value for key, value in parts["one_sided"].items() if key not in ("low", "high")}
     effects = {key: parts[key]["value"] for key in ("exposure_effect", "within_arm_effect")}
     arms = [arm | {"total": arm["total"]["value"]} for arm in parts["arms"]]

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 N_RECENT = 50
 _MICROSECONDS = 1_000_000  # blocks of time are counted in microseconds
 _NUMBERS = ("seq", "decisions", "rewards", "last")
-# Arrays by attribute, with their names in snapshots, which are those of 0.1.0.
+# The arrays, by attribute of the object, with their names in snapshots, which are those of version 0.1.0.
 _ARRAYS = {
     "decided": "decided",
     "explored": "explored",
@@ -30,16 +30,16 @@ _ARRAYS = {
     "by_block": "by_block",
     "by_arm": "by_arm",
 }
-# The axis of each that is that of the groups.
+# The axis of each array that stands for the groups.
 _GROUP_AXES = {"decided": 0, "explored": 0, "totals": 0, "by_block": 1, "by_arm": 1}
-#: The number of groups of an attribute that are compared where the configuration does not name them.
+#: The maximum number of groups of an attribute that are compared if the configuration does not name them.
 MAX_OPEN_GROUPS = 20
 
 
 class Monitor:
     """A fold of the log: sums of rewards by group, by block of time and by arm, and the recent decisions.
 
-    Its size does not depend on the length of the log: there are at most 120 blocks of time, which grow longer.
+    Its size does not depend on the length of the log: there are at most 120 time blocks, which become longer.
 
     Parameters
     ----------
@@ -55,20 +55,21 @@ class Monitor:
     last : float
         The time of the last reward, in seconds since 1970.
     groups : list of (attribute, group)
-        All groups, in the order of the arrays: those of the configuration; where it names none, those that come,
-        up to 20 of an attribute.
+        All groups, in the order of the arrays: those of the configuration or, where it names none, those that
+        occur, up to 20 per attribute.
     decided, explored : arrays of shape (groups,)
-        The number of decisions, and of those that were exploration.
+        The number of decisions, and the number of decisions that were due to exploration.
     totals : array of shape (groups, 3)
         Count, sum and sum of squares of the rewards, measured from the lowest possible reward.
     blocks : TimeBlocks
         The blocks of time.
     by_block : array of shape (blocks, groups, 3)
-        The same by the time of the reward.
+        The same sums by the time of the reward.
     arms : list of str
         The arms that received rewards, including retired ones.
     by_arm : array of shape (arms or more, groups, 3)
-        The same by arm. The arms of a slate share its decision evenly, so that counts and sums add up to `totals`.
+        The same sums by arm. A slate's decision is divided evenly among its arms, so that counts and sums add up
+        to `totals`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -87,7 +88,7 @@ class Monitor:
         self.arms: list[str] = []
         self._arm_index: dict[str, int] = {}
         self.by_arm = np.zeros((0, n, 3))
-        # Recent decisions: as they came, or restored from a snapshot; and their rewards.
+        # Recent decisions, either as they arrived or as restored from a snapshot, and their rewards.
         self._recent: dict[str, Decided | dict[str, Any]] = {}
         self._recent_rewards: dict[str, float] = {}
         self._jumps = ClockJumps()
@@ -135,12 +136,12 @@ class Monitor:
                 _add(self.by_arm[arm_index, group], 1.0 / len(observed), each)
 
     def _group_indices(self, groups: Mapping[str, Any]) -> list[int]:
-        # The log may name groups that were removed from the configuration since.
+        # The log may name groups that have since been removed from the configuration.
         found = [self._claim_group(attribute, str(group)) for attribute, group in groups.items()]
         return [index for index in found if index is not None]
 
     def _claim_group(self, attribute: str, group: str) -> int | None:
-        """Return the index of a group, after making room for it if it is new; None if it is not compared."""
+        """Return the index of a group, making room for it if it is new; None if the group is not compared."""
         index = self._group_index.get((attribute, group))
         if index is not None or attribute not in self._open:
             return index
@@ -156,7 +157,7 @@ class Monitor:
         return len(self.groups) - 1
 
     def _block_index(self, tick: int) -> int:
-        """Return the block of a time, after making the blocks cover it."""
+        """Return the block of a time, after extending the blocks to cover it."""
         jump = self._jumps.end(tick)
         if jump is not None:
             self.by_block, self.blocks, self.last = jump.undone(self.by_block), jump.blocks, jump.last
@@ -171,7 +172,7 @@ class Monitor:
         return index
 
     def _claim_arm(self, arm: str) -> int:
-        """Return the index of an arm, after making room for it. Room doubles, so an arm costs O(1) amortised."""
+        """Return the index of an arm, making room if it is new; capacity doubles, for O(1) amortised cost."""
         index = self._arm_index.setdefault(arm, len(self.arms))
         if index == len(self.arms):
             self.arms.append(arm)
@@ -183,11 +184,11 @@ class Monitor:
     @property
     def recent(self) -> dict[str, dict[str, Any]]:
         """The recent decisions by id, oldest first."""
-        # Not made before somebody wants to see them: most decisions are never among those that are shown.
+        # The values are created only when somebody wants to see them, because most decisions are never shown.
         return {key: _shown(each, self._recent_rewards.get(key)) for key, each in self._recent.items()}
 
     def forget_recent(self) -> None:
-        """Forget the recent decisions, and keep the sums."""
+        """Discard the recent decisions, but keep the sums."""
         self._recent, self._recent_rewards = {}, {}
 
     # -- snapshots -------------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ class Monitor:
         """Copy the state; return a function that serialises the copy, to be called in another thread."""
         frozen = self.frozen()
         arrays = {name: getattr(frozen, attribute) for attribute, name in _ARRAYS.items()}
-        # Their sums do not change any more.
+        # The sums of past jumps no longer change, so they need not be copied.
         arrays |= {f"jump{index}": jump.sums for index, jump in enumerate(frozen._jumps.kept)}
         return lambda: PolicyState(frozen._header(), arrays).to_bytes()
 
@@ -222,7 +223,7 @@ class Monitor:
         }
 
     def restore(self, content: bytes) -> None:
-        """Replace the state by a serialised one; raise ValueError, and change nothing, if it is damaged."""
+        """Replace the state with a serialised one; raise ValueError, and change nothing, if it is damaged."""
         state = PolicyState.from_bytes(content, "the snapshot of the monitor")
         groups = [(attribute, group) for attribute, group in state.header["groups"]]
         if [each for each in groups if each[0] not in self._open] != self.groups:
@@ -250,7 +251,7 @@ def _add(cell: Floats, weight: float, value: float) -> None:
 
 
 def _shown(decided: Decided | dict[str, Any], reward: float | None) -> dict[str, Any]:
-    """Return the parts of a decision that may be shown: of the user, only the groups."""
+    """Return the parts of a decision that may be shown, which include only the groups of the user."""
     if isinstance(decided, dict):
         return decided | {"reward": reward}
     return {

@@ -1,4 +1,4 @@
-"""The served recommender: the library's, as a fold of the log."""
+"""The served recommender: the library's `Recommender` as a fold of the log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from fairbandits.service.state.catalogue import ServedCatalogue
 class ServedRecommender:
     """A fold of the log: a `fairbandits.Recommender`, with the items and the rewards of the log.
 
-    `decider.py` decides with it, which changes nothing here: a decision counts once it is in the log.
+    `decider.py` makes decisions with it, which does not change its state: a decision counts only once it is in the
+    log.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class ServedRecommender:
     catalogue : ServedCatalogue
         The arms.
     policy_id : str
-        The id of the policy, which its decisions name.
+        The id of the policy, which is recorded in its decisions.
     seq : int
         The last entry that was applied.
     decided, rewarded : int
@@ -76,14 +77,14 @@ class ServedRecommender:
             self.catalogue.set(event)
         elif isinstance(event, ArmRetired):
             self.catalogue.retire(event, entry.seq)
-            # It may never have been shown.
+            # The arm may never have been shown.
             self.policy.forget_arm(self.catalogue.id_of(event.arm), missing_ok=True)
         self.seq = entry.seq
 
     def _learn(self, decided: Decided, reward: float | list[float | None]) -> None:
         mean, rewards = rewards_by_arm(reward, len(decided.picked))
         retired, id_of = self.catalogue.retired, self.catalogue.id_of
-        # An arm that was retired after the decision counts for the groups alone.
+        # The reward of an arm that was retired after the decision counts only for the groups.
         items = [
             (None if decided.at < retired.get(arm, 0) else id_of(arm), _row(context, decided.width), each)
             for arm, context, each in zip(decided.picked, decided.contexts, rewards, strict=True)
@@ -100,7 +101,7 @@ class ServedRecommender:
     def snapshot(self) -> Callable[[], bytes]:
         """Copy the state; return a function that serialises the copy, to be called in another thread.
 
-        The bytes are those of a file of the recommender, which `Recommender.from_state` reads as well.
+        The bytes are those of a recommender file, which `Recommender.from_state` can also read.
         """
         self.catalogue.encode()
         state = self.recommender.state()
@@ -108,7 +109,7 @@ class ServedRecommender:
         return state.to_bytes
 
     def restore(self, content: bytes) -> None:
-        """Replace the state by a serialised one; raise ValueError, and change nothing, if it is damaged."""
+        """Replace the state with a serialised one; raise ValueError, and change nothing, if it is damaged."""
         state = PolicyState.from_bytes(content, "the snapshot")
         policy = Policy.from_state(state, "the snapshot")
         start = self.config.make_recommender()
@@ -119,18 +120,18 @@ class ServedRecommender:
         policy.metadata = start.policy.metadata
         recommender = Recommender.from_parts(policy, start.catalogue, start.group_columns, start.item_id)
         catalogue = ServedCatalogue(self.config.inputs, recommender)
-        # The encoder and the items of a snapshot are for the library: configured defaults may have changed since.
+        # The encoder and the items of a snapshot are not used here: configured defaults may have changed since.
         catalogue.restore(rest["shelf"])
         self.recommender, self.policy, self.catalogue = recommender, policy, catalogue
         self.seq, self.decided, self.rewarded = rest["seq"], rest["decided"], rest["rewarded"]
 
     def restore_counts(self, content: bytes) -> None:
-        """Restore the numbers of decisions and rewards alone from a snapshot, which may be of another policy."""
+        """Restore only the numbers of decisions and rewards from a snapshot, possibly that of another policy."""
         rest = json.loads(PolicyState.from_bytes(content, "the snapshot").header["metadata"]["service"])
         self.decided, self.rewarded = rest["decided"], rest["rewarded"]
 
     def _rest(self) -> str:
-        """Return everything but the policy as JSON, under the names that snapshots of 0.1.0 have."""
+        """Return everything except the policy as JSON, under the names used in snapshots of version 0.1.0."""
         rest = {
             "seq": self.seq,
             "decided": self.decided,
@@ -141,7 +142,7 @@ class ServedRecommender:
 
 
 def policy_id(policy: Policy) -> str:
-    """Return an id of a policy's class and parameters, whatever its random numbers are."""
+    """Return an id of a policy's class and parameters, regardless of its random state."""
     params = {name: value for name, value in policy.get_params(deep=False).items() if name != "random_state"}
     return hashlib.sha256(f"{type(policy).__name__}{sorted(params.items())}".encode()).hexdigest()[:8]
 

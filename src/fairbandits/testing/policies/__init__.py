@@ -1,4 +1,4 @@
-"""A suite of checks that every policy passes, whether of this package or custom; one module per aspect."""
+"""A suite of checks that every policy must pass, whether built-in or custom; one module per aspect."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def check_policy(policy: Policy) -> None:
     Parameters
     ----------
     policy : Policy
-        A policy that has learned nothing. It is not changed; the checks use copies with the same parameters.
+        An untrained policy. It is not modified; the checks use copies with the same parameters.
 
     Raises
     ------
     AssertionError
-        For the first check that fails; the message says what is wrong.
+        If a check fails; the message describes the problem.
 
     Examples
     --------

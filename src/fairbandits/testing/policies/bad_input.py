@@ -1,4 +1,4 @@
-"""Bad input: it is refused, and changes nothing."""
+"""Invalid input: it is rejected, and leaves the policy unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fairbandits.testing.policies.subject import PolicySubject, assert_refused
 
 
 def check_bad_contexts_are_refused(subject: PolicySubject) -> None:
-    """Check that contexts that are not a finite matrix of the right width are refused."""
+    """Check that contexts that are not a finite matrix of the right width are rejected."""
     policy = subject.trained()
     good, group, _ = subject.first_round()
     for what, contexts in {
@@ -22,7 +22,7 @@ def check_bad_contexts_are_refused(subject: PolicySubject) -> None:
 
 
 def check_bad_rewards_are_refused(subject: PolicySubject) -> None:
-    """Check that rewards that are no number, or outside of the reward range, are refused."""
+    """Check that rewards that are not numbers, or that lie outside the reward range, are rejected."""
     policy = subject.trained()
     contexts, group, _ = subject.first_round()
     decision = policy.choose(contexts, group)
@@ -32,7 +32,7 @@ def check_bad_rewards_are_refused(subject: PolicySubject) -> None:
 
 
 def check_bad_arms_and_groups_are_refused(subject: PolicySubject) -> None:
-    """Check that duplicate or missing arm ids, and groups that are fractions, are refused."""
+    """Check that duplicate or missing arm ids, and fractional groups, are rejected."""
     policy = subject.trained()
     contexts, group, _ = subject.first_round()
     duplicates = [0] * len(contexts)

@@ -1,4 +1,4 @@
-"""Choosing: decisions, scores, determinism, and any kind of contexts, arms and groups."""
+"""Choosing: decisions, scores, determinism, and all kinds of contexts, arms and groups."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def check_dense_and_sparse_contexts_agree(subject: PolicySubject) -> None:
 
 
 def check_many_users_at_once(subject: PolicySubject) -> None:
-    """Check that choose_many decides as choose does, user by user."""
+    """Check that choose_many makes the same decisions as choose does, user by user."""
     together, one_by_one = subject.trained(), subject.trained()
     rounds = list(subject.rounds(12, seed=5))
     groups = [group for _, group, _ in rounds]
@@ -71,7 +71,7 @@ def check_many_users_at_once(subject: PolicySubject) -> None:
     single_slates = [one_by_one.choose(contexts, group, k=2) for contexts, group, _ in rounds]
     pairs = [(a.scores, b.scores) for a, b in zip(many, single, strict=True)]
     assert all(close(a.mean, b.mean) for a, b in pairs), "choose_many must predict the same means as choose"
-    # Random scores may be drawn in another order for many users at once. Without them, all choices are equal.
+    # Random scores may be drawn in a different order for many users at once. Without them, all choices are equal.
     if all(np.array_equal(a.exploration, b.exploration) for a, b in pairs):
         assert [d.arm for d in many] == [d.arm for d in single], "choose_many must choose the same arms as choose"
         slates = ([slate.picked for slate in each] for each in (many_slates, single_slates))
@@ -94,7 +94,7 @@ def check_arms_come_and_go(subject: PolicySubject) -> None:
 
 
 def check_groups_of_any_kind(subject: PolicySubject) -> None:
-    """Check that groups can be strings, integers, unknown, and mappings of attributes."""
+    """Check that groups can be strings, integers, unknown, or mappings of attributes."""
     policy = subject.new(random_state=0)
     contexts, _, reward = subject.first_round()
     for group in ("a", 7, None, {"sex": "female", "race": "Black"}, {"sex": "male", "race": None}, "b", "c"):

@@ -1,4 +1,4 @@
-"""Learning: in any order, exactly once, from own decisions and from logs."""
+"""Learning: in any order, exactly once, from a policy's own decisions and from logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_rewards_in_any_order(subject: PolicySubject) -> None:
 
 
 def check_each_decision_is_learned_once(subject: PolicySubject) -> None:
-    """Check that a decision of another policy, or one learned before, is refused."""
+    """Check that a decision of another policy, or one that was already learned, is rejected."""
     policy, other = subject.new(random_state=0), subject.new(random_state=0)
     contexts, group, reward = subject.first_round()
     decision = policy.choose(contexts, group)
@@ -32,7 +32,7 @@ def check_each_decision_is_learned_once(subject: PolicySubject) -> None:
 
 
 def check_logged_decisions_are_learned(subject: PolicySubject) -> None:
-    """Check that decisions of a log are learned as the policy's own decisions are."""
+    """Check that decisions from a log are learned in the same way as the policy's own decisions."""
     online, logged = subject.new(random_state=0), subject.new(random_state=0)
     contexts, groups, rewards = zip(*subject.rounds(40), strict=True)
     online.learn_many(subject.forced_decisions(online, 40), rewards)

@@ -1,4 +1,4 @@
-"""Merging: two policies that learned parts of the data equal one that learned all of it."""
+"""Merging: two policies that learned from parts of the data equal one that learned from all of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fairbandits.testing.policies.subject import PolicySubject, assert_refused
 
 
 def check_merged_halves(subject: PolicySubject) -> None:
-    """Check that two merged halves score as the whole does."""
+    """Check that two merged halves give the same scores as the whole."""
     whole, left, right = (subject.new(random_state=0) for _ in range(3))
     rewards = [reward for _, _, reward in subject.rounds(40)]
     whole.learn_many(subject.forced_decisions(whole, 40), rewards)

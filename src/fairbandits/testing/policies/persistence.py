@@ -1,4 +1,4 @@
-"""Persistence: a loaded policy continues exactly as the saved one."""
+"""Persistence: a loaded policy continues exactly like the saved one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fairbandits.testing.policies.subject import PolicySubject
 
 
 def check_saved_and_loaded(subject: PolicySubject) -> None:
-    """Check that a loaded policy has the same parameters and state, and chooses and learns alike."""
+    """Check that a loaded policy has the same parameters and state, and chooses and learns in the same way."""
     policy = subject.trained()
     contexts, group, _ = subject.first_round()
     pending = policy.choose(contexts, group)

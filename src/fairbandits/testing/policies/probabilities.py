@@ -1,4 +1,4 @@
-"""Probabilities: those of decisions match the frequencies of choices, and those of all arms sum to 1."""
+"""Probabilities: those of decisions match the observed frequencies, and those of all arms sum to 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LOWEST = 0.05
 
 
 def check_stated_probabilities(subject: PolicySubject) -> None:
-    """Check that arms and slates are chosen as often as their probability says, over many seeds."""
+    """Check that, over many seeds, arms and slates are chosen with their stated probability."""
     if "random_state" not in subject.new().get_params():
         return
     contexts, group, _ = next(subject.rounds(1, seed=9))
@@ -34,7 +34,7 @@ def _assert_frequencies(choices: list[tuple[str, float | None]]) -> None:
     for choice in {choice for choice, _ in choices}:
         stated = [probability for what, probability in choices if what == choice and probability is not None]
         expected, observed = float(np.mean(stated)), len(stated) / len(choices)
-        # Five standard errors.
+        # The tolerance is five standard errors.
         error = 5.0 * np.sqrt(max(expected * (1.0 - expected), 1e-9) / len(choices))
         assert abs(observed - expected) <= error, (
             f"{choice} was chosen {observed:.1%} of the time, but its stated probability is {expected:.1%}"
@@ -51,7 +51,7 @@ def check_probabilities_of_all_arms(subject: PolicySubject) -> None:
     assert probabilities.min() >= 0.0, "probabilities must not be negative"
     assert close(probabilities.sum(axis=1), np.ones(len(rounds))), "the probabilities of all arms must sum to 1"
     assert policy.checksum() == before, "probabilities must not change the learned state"
-    # Probabilities that depend on the number of draws are estimates, not a closed form.
+    # Probabilities that depend on the number of draws are estimates and have no closed form.
     if np.array_equal(probabilities, policy.probabilities(contexts, groups, draws=50)):
         for user, decision in enumerate(policy.choose_many(contexts, groups)):
             stated, computed = decision.probability, probabilities[user, decision.index]

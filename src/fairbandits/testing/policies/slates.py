@@ -9,7 +9,7 @@ from fairbandits.testing.policies.subject import N_ARMS, PolicySubject, assert_r
 
 
 def check_slate(subject: PolicySubject) -> None:
-    """Check that a slate is consistent, and counts as one round and once for the group of its user."""
+    """Check that a slate is consistent, and counts as one round, and once for the group of its user."""
     policy = subject.new(random_state=0)
     arms = [f"arm{i}" for i in range(N_ARMS)]
     for number, (contexts, group, reward) in enumerate(subject.rounds(20)):
@@ -33,7 +33,7 @@ def check_slate(subject: PolicySubject) -> None:
 
 def check_arms_of_a_slate_are_learned(subject: PolicySubject) -> None:
     """Check that each arm of a slate is learned as if it had been chosen alone."""
-    # A slate counts once for its group, so the fairness terms may differ: compare the predictions.
+    # A slate counts once for its group, so the fairness terms may differ, and only the predictions are compared.
     with_slates, one_by_one = subject.new(random_state=0), subject.new(random_state=0)
     low, high = subject.policy.reward_range
     for contexts, group, reward in subject.rounds(20):

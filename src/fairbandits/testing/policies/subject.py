@@ -1,4 +1,4 @@
-"""The policy under test: copies of it, rounds that fit it, and assertions that several checks share."""
+"""The policy under test: copies of it, suitable rounds, and assertions shared by several checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairbandits.policies import Decision, Policy
 
 Floats = NDArray[np.float64]
-#: Contexts, group and reward of a round.
+#: The contexts, the group and the reward of a round.
 Round = tuple[Floats, str, float]
 
 N_ARMS = 6
@@ -21,7 +21,7 @@ _WIDTH = 9
 
 
 class PolicySubject:
-    """Makes copies of the policy under test, and rounds that fit its parameters."""
+    """Makes copies of the policy under test, and rounds that suit its parameters."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
@@ -34,17 +34,17 @@ class PolicySubject:
             self.width = _WIDTH if columns is None else len(columns)
 
     def new(self, **changes: Any) -> Policy:
-        """Return a copy that has learned nothing."""
+        """Return an untrained copy."""
         return type(self.policy)(**{**self.policy.get_params(deep=False), **changes})
 
     def trained(self, random_state: int = 0) -> Policy:
-        """Return a copy that has learned for some rounds."""
+        """Return a copy that has been trained for some rounds."""
         policy = self.new(random_state=random_state)
         self.train(policy)
         return policy
 
     def train(self, policy: Policy) -> list[Any]:
-        """Run a policy for some rounds, and return the arms that it chose."""
+        """Train a policy for some rounds, and return the arms that it chose."""
         arms = []
         for contexts, group, reward in self.rounds(40, seed=2):
             decision = policy.choose(contexts, group)
@@ -53,7 +53,7 @@ class PolicySubject:
         return arms
 
     def reloaded(self, policy: Policy, copies: int = 1) -> list[Policy]:
-        """Save a policy, and return loaded copies of it."""
+        """Save a policy, and return copies of it loaded from the file."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "policy"
             policy.save(path)
@@ -74,14 +74,14 @@ class PolicySubject:
         return next(self.rounds(1))
 
     def forced_decisions(self, policy: Policy, n: int) -> list[Decision]:
-        """Return n decisions with a single arm on offer, so that every policy makes the same ones."""
+        """Return n decisions with a single arm on offer, so that every policy makes the same decisions."""
         return [
             policy.choose(contexts[:1], group, arms=[i % 4])
             for i, (contexts, group, _) in enumerate(self.rounds(n))
         ]
 
     def assert_equivalent(self, one: Policy, other: Policy, promise: str) -> None:
-        """Assert that two policies score alike, and have the same gap between groups."""
+        """Assert that two policies give the same scores, and have the same gap between groups."""
         # If the order of rewards matters, only the groups must be equal.
         for contexts, group, _ in () if one.order_dependent else self.rounds(5, seed=8):
             a, b = one.score(contexts[None], [group]), other.score(contexts[None], [group])

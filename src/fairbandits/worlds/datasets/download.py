@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fairbandits.progress import progress_bar
 
-CONNECT_SECONDS = 10  # the longest wait for an answer: how long an attempt without network takes
+CONNECT_SECONDS = 10  # the longest wait for an answer, and so the duration of an attempt without a network
 TOTAL_SECONDS = 300  # the longest download
 
 
@@ -25,7 +25,7 @@ def from_zip(url: str, member: str) -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "archive.zip"
-        # Only the downloader of pooch: the published hash is that of the member, not of the archive.
+        # Only pooch's downloader is used, because the published hash is that of the member, not of the archive.
         get = pooch.HTTPDownloader(progressbar=_ProgressBar(), timeout=CONNECT_SECONDS)
         _run_with_deadline(TOTAL_SECONDS, partial(get, url, str(archive), None))
         return _read_member(archive, member)

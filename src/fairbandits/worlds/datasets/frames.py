@@ -1,4 +1,4 @@
-"""Published datasets as data frames, for the worlds that are made of tables."""
+"""Published datasets as data frames, for the worlds that are built from tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def load_frame(name: str, data: str | Path, clean: Clean | None = None) -> tuple
     return _as_frame(table, clean), source
 
 
-# Frames are made once per process, and shared by the worlds of all seeds.
+# Frames are created once per process, and shared by the worlds of all seeds.
 @lru_cache(maxsize=16)
 def _as_frame(table: Table, clean: Clean | None) -> Any:
     try:

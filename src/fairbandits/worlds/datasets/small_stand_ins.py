@@ -1,6 +1,7 @@
 """Small synthetic tables with the columns of the published ones, for tests without network.
 
-They share no counts with the real data. Labels and ratings follow a simple rule, so that a policy can learn them.
+These tables share no counts with the real data. Labels and ratings follow a simple rule, so that a policy can
+learn them.
 """
 
 from __future__ import annotations

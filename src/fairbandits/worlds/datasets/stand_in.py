@@ -127,8 +127,8 @@ def stand_in_videos() -> Table:
     for table in VIDEO_TABLES:
         codes |= _sample_codes(table, codes, rng)
     columns = {name: _midpoints(QUARTILES[name])[codes[name]] for name in QUARTILES}
-    # A quarter of a star off the whole stars, towards the bin: so the rate rounds to these stars and lies in
-    # this bin.
+    # Place the rate a quarter of a star from the whole stars, towards the bin, so that it rounds to these stars
+    # and lies in this bin.
     offset = np.where(codes["rate-bin"] < codes["stars"], -0.25, 0.25)
     columns["rate"] = np.where(codes["stars"] == 0, 0.0, codes["stars"] + offset)
     return Table(columns, real=False)

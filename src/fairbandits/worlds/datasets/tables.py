@@ -132,7 +132,7 @@ def clean_adult(students: Table) -> Table:
 def read_videos(path: str | Path) -> Table:
     """Read a file of the SFU crawl: the videos that have all nine fields and at least one view.
 
-    Lines with an id only stand for videos that had been deleted before the crawl; they are skipped.
+    Lines with only an id stand for videos that had been deleted before the crawl; they are skipped.
     """
     file = TextFile(Path(path), _VIDEO_FIELDS)
     for number, line in file.lines():

@@ -1,4 +1,4 @@
-"""A published text file being read: its columns, and messages that name the line of a problem."""
+"""Reading published text files: their columns, and messages that name the line of a problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare files with the published ones, and read those that are the same."""
+"""Compare files with the published ones, and read those that match."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Version = tuple[Path, int, int]
 
 
 def file_version(path: Path) -> Version:
-    """Return path, size and time of change: the cache key of what was read from a file."""
+    """Return the path, the size and the time of change: the cache key for the content of a file."""
     stat = path.stat()
     return path, stat.st_size, stat.st_mtime_ns
 

@@ -50,7 +50,7 @@ def read_warfarin(path: str | Path) -> Table:
 def clean_warfarin(table: Table) -> Table:
     """Return the patients whose dose is known, with the dose as a label and an age band.
 
-    Where sex or age is not known, so is the group: None. "unknown" is one of the published values of race.
+    If sex or age is unknown, the group is unknown too (None). "unknown" is one of the published values of race.
     """
     patients = table.take(np.flatnonzero(~np.isnan(table["dose"])))
     columns = {name: column for name, column in patients.columns.items() if name != "dose"}
@@ -63,5 +63,5 @@ def clean_warfarin(table: Table) -> Table:
 
 
 def _known(values: NDArray[np.str_]) -> NDArray[np.str_]:
-    """Replace the ways in which the file says that a value is not known."""
+    """Replace the different markers that the file uses for unknown values."""
     return np.where(np.isin(values, (*_MISSING, "Unknown")), "unknown", values)

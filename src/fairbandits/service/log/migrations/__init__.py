@@ -14,7 +14,7 @@ def upgrade(connection: Connection) -> None:
     """Migrate the tables to the newest version, within the caller's transaction."""
     current = _current(connection)
     if current == HEAD:
-        return  # without importing alembic, which takes longer than the rest of the start
+        return  # avoids importing alembic, which takes longer than the rest of the start
     if current is not None and current > HEAD:
         raise ValueError(
             f"the store was written by a later release of fairbandits (its tables are at version {current}, this "

@@ -1,4 +1,4 @@
-"""Alembic environment: run the migrations on the connection that the caller passes."""
+"""The Alembic environment, which runs the migrations on the connection that the caller passes."""
 
 from alembic import context
 

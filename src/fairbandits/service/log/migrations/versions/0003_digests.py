@@ -1,4 +1,4 @@
-"""Store a digest with every entry, chain the entries of each writer, and let content be deleted."""
+"""Store a digest with every entry, chain the entries of each writer, and allow content to be deleted."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -64,7 +64,7 @@ def _copy(connection: sa.Connection, new: sa.Table) -> None:
 
 
 def downgrade() -> None:
-    """Drop the digests and chains; fails if content was deleted."""
+    """Drop the digests and chains; fails if any content was deleted."""
     with op.batch_alter_table("events") as batch:
         for column in ("writer", "n", "salt", "digest", "chain"):
             batch.drop_column(column)

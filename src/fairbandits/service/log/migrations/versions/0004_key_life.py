@@ -1,4 +1,4 @@
-"""Add the last use of a key, and the secret that it had before."""
+"""Add the last use of a key, and its previous secret."""
 
 import sqlalchemy as sa
 from alembic import op
