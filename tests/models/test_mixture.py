@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fairbandits import EvenLinUCB, LinTS, LinUCB, Model
 from fairbandits.models import DisjointModel, HybridModel, MixtureModel, SharedModel, as_rows, mixture
-from fairbandits.models.mixture import HANDICAP, RATE, WINDOW
+from fairbandits.models.mixture import HANDICAP, MOST_SCALE, PRIOR_ROUNDS, RATE, TYPICAL_ERROR, WINDOW
 from fairbandits.policies.policy import Policy
 from tests.helpers import contexts_for, teach
 
@@ -86,6 +86,28 @@ def test_the_bound_holds_for_the_models_of_a_stream():
     np.testing.assert_allclose(model.losses, losses, rtol=1e-9)
 
 
+def test_widths_follow_the_measured_error_of_the_mixture():
+    model, predictions, rewards = played(300, seed=3)
+    fade, losses, own, n = 1 - 1 / WINDOW, np.array([0.0, HANDICAP, 0.0, HANDICAP]), 0.0, 0.0
+    for each, reward in zip(predictions, rewards, strict=True):
+        weights = np.exp(-RATE * (losses - losses.min()))
+        own, n = fade * (own + (weights @ each / weights.sum() - reward) ** 2), fade * (n + 1.0)
+        losses = fade * (losses + (each - reward) ** 2)
+    np.testing.assert_allclose(model.own_loss, [own, n], rtol=1e-9)
+    error = np.sqrt((own + PRIOR_ROUNDS * TYPICAL_ERROR**2) / (n + PRIOR_ROUNDS))
+    assert model.scale() == pytest.approx(error / TYPICAL_ERROR)
+
+
+@pytest.mark.parametrize(("noise", "scale"), [(0.0, 0.3), (0.5, MOST_SCALE)])
+def test_widths_are_scaled_within_limits(noise, scale):
+    rng, model = np.random.default_rng(0), MixtureModel(WIDTH, 1.0)
+    assert model.scale() == 1.0
+    for _ in range(4000):
+        x = rng.random(WIDTH)
+        model.learn(0, one_row(x).row(0, 0), float(x.mean() if not noise else rng.random() < 0.5))
+    assert model.scale() == pytest.approx(scale, abs=0.02)
+
+
 def test_predictions_are_weighted_means_and_linear():
     model, _, _ = played(100)
     rows = as_rows(np.random.default_rng(9).random((3, WIDTH)))
@@ -95,7 +117,8 @@ def test_predictions_are_weighted_means_and_linear():
     weights = np.array(list(model.weights().values()))
     # Those that have lost are left out.
     weights[weights < 0.01 * weights.max()] = 0.0
-    np.testing.assert_allclose([mean, width], np.tensordot(weights / weights.sum(), each, 1), rtol=1e-9)
+    expected = np.tensordot(weights / weights.sum(), each, 1) * np.array([1.0, model.scale()])[:, None, None]
+    np.testing.assert_allclose([mean, width], expected, rtol=1e-9)
     for place, arm in enumerate(arms):
         assert model.coefficients(int(arm)) @ rows.toarray()[place] == pytest.approx(mean[0, place])
 
@@ -145,6 +168,7 @@ def test_policies_merge():
     merged = left.merge(right)
     both = [policy.reward_model for policy in (left, right)]
     np.testing.assert_allclose(merged.reward_model.losses, (both[0].losses + both[1].losses) / 2)
+    np.testing.assert_allclose(merged.reward_model.own_loss, (both[0].own_loss + both[1].own_loss) / 2)
     nothing = left.merge(LinUCB(model="auto", random_state=0))
     np.testing.assert_array_equal(nothing.reward_model.losses, both[0].losses)
     assert merged.rounds_learned == 120
@@ -202,6 +226,13 @@ def test_a_wrong_state_is_refused(losses):
     model, _, _ = played(5)
     with pytest.raises(ValueError, match="losses must be 4 non-negative numbers, got"):
         model.restore(model.arrays() | {"losses": np.array(losses)})
+
+
+@pytest.mark.parametrize("own_loss", [[0.0], [-1.0, 0.0], [0.0, np.inf]])
+def test_a_wrong_sum_of_its_own_errors_is_refused(own_loss):
+    model, _, _ = played(5)
+    with pytest.raises(ValueError, match="own_loss must be two non-negative numbers, got"):
+        model.restore(model.arrays() | {"own_loss": np.array(own_loss)})
 
 
 def test_forgotten_arms_are_new_again():

@@ -31,6 +31,11 @@ WINDOW = 1000.0
 RATE = 0.5
 #: The initial loss of the simple experts, whose arms all have the same coefficients.
 HANDICAP = 10.0
+#: The root-mean-square error of predictions at which widths are those of the experts, and the number of rounds for
+#: which this value counts as an observation.
+TYPICAL_ERROR, PRIOR_ROUNDS = 0.15, 100.0
+#: The largest factor by which widths are scaled; `PRIOR_ROUNDS` keeps the smallest one at 0.3.
+MOST_SCALE = 2.0
 _SIMPLE = ("shared", "fading")
 # With this discount, the fading model looks back over about 100 rewards.
 _FADING = 0.99
@@ -58,6 +63,10 @@ class MixtureModel(RewardModel):
 
     where c of the mixture is the same sum for the weighted mean of the clipped predictions. This bounds errors on
     the arms that were chosen; it is no bound on the reward that is earned.
+
+    The experts' widths assume rewards of a known noise. A mixture measures it: widths are multiplied by `scale()`,
+    the root of the mean squared error of the mixture, relative to `TYPICAL_ERROR`. So a policy explores more where
+    rewards are hard to predict, and less where they are not.
 
     All experts learn every reward; those with a negligible weight are not asked until their weight has grown.
 
@@ -90,6 +99,8 @@ class MixtureModel(RewardModel):
         }
         #: The discounted sum of squared errors of each expert; infinite for one that has been given up.
         self.losses: Floats = np.array([HANDICAP if name in _SIMPLE else 0.0 for name in self.experts])
+        #: The discounted sum of squared errors of the mixture, and the discounted number of rounds.
+        self.own_loss: Floats = np.zeros(2)
         self.rounds = 0
         self._set_weights()
 
@@ -103,6 +114,12 @@ class MixtureModel(RewardModel):
         """Return the weight of each expert."""
         return dict(zip(self.experts, self._weights.tolist(), strict=True))
 
+    def scale(self) -> float:
+        """Return the factor by which widths are larger than those of the experts."""
+        squares, n = self.own_loss.tolist()
+        error = math.sqrt((squares + PRIOR_ROUNDS * TYPICAL_ERROR**2) / (n + PRIOR_ROUNDS))
+        return min(error / TYPICAL_ERROR, MOST_SCALE)
+
     def asked(self) -> Iterator[tuple[float, Expert]]:
         """Yield the experts that are asked, with their weights."""
         for weight, expert in zip(self._active.tolist(), self.experts.values(), strict=True):
@@ -110,13 +127,13 @@ class MixtureModel(RewardModel):
                 yield weight, expert
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: the weighted mean of the experts' predictions, and of their widths."""
+        """Return the weighted mean of the experts' predictions, and that of their widths times `scale()`."""
         mean, width = np.zeros((2, rows.n_users, rows.n_arms))
         for weight, expert in self.asked():
             expected, uncertainty = expert.score(rows, arms)
             mean += weight * expected
             width += weight * uncertainty
-        return mean, width
+        return mean, self.scale() * width
 
     def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
         """Draw the error of each mean, in units of its width."""
@@ -137,7 +154,9 @@ class MixtureModel(RewardModel):
         if len(refusals) == np.isfinite(self.losses).sum():
             raise refusals[0]
         # Discounted at once: the next weights are those of the round to come.
-        self.losses = (1.0 - 1.0 / WINDOW) * (self.losses + errors**2)
+        fade = 1.0 - 1.0 / WINDOW
+        self.own_loss = fade * (self.own_loss + np.array([(self._weights @ errors) ** 2, 1.0]))
+        self.losses = fade * (self.losses + errors**2)
         self.rounds += 1
         self._set_weights()
 
@@ -172,7 +191,7 @@ class MixtureModel(RewardModel):
             expert.forget(arm)
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what the experts of another mixture have learned; weights follow from the mean of both losses.
+        """Add what the experts of another mixture have learned; weights and scale follow from the mean losses.
 
         An expert that either mixture has given up stays empty.
         """
@@ -188,7 +207,7 @@ class MixtureModel(RewardModel):
         finite = np.isfinite(self.losses) & np.isfinite(other.losses)
         losses = np.full(len(finite), np.inf)
         losses[finite] = (1.0 - share) * self.losses[finite] + share * other.losses[finite]
-        self.losses = losses
+        self.losses, self.own_loss = losses, (1.0 - share) * self.own_loss + share * other.own_loss
         self.rounds += other.rounds
         self._set_weights()
 
@@ -206,17 +225,20 @@ class MixtureModel(RewardModel):
             for name, expert in self.experts.items()
             for key, array in expert.arrays().items()
         }
-        return found | {"losses": self.losses, "rounds": np.array([self.rounds])}
+        return found | {"losses": self.losses, "own_loss": self.own_loss, "rounds": np.array([self.rounds])}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Restore what `arrays` returned."""
         losses = np.array(arrays["losses"], np.float64)
         if losses.shape != self.losses.shape or not (losses >= 0.0).all() or not np.isfinite(losses).any():
             raise ValueError(f"losses must be {len(self.losses)} non-negative numbers, got {losses.tolist()}")
+        own_loss = np.array(arrays["own_loss"], np.float64)
+        if own_loss.shape != (2,) or not (np.isfinite(own_loss) & (own_loss >= 0.0)).all():
+            raise ValueError(f"own_loss must be two non-negative numbers, got {own_loss.tolist()}")
         for name, expert in self.experts.items():
             prefix = f"{name}."
             expert.restore({key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)})
-        self.losses, self.rounds = losses, int(arrays["rounds"].item())
+        self.losses, self.own_loss, self.rounds = losses, own_loss, int(arrays["rounds"].item())
         self._set_weights()
 
 

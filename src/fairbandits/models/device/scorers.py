@@ -314,23 +314,26 @@ class MixtureScorer(DeviceScorer):
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend)
         self._asked: list[tuple[float, DeviceScorer]] = []
+        self._scale = 1.0
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
         """Prepare the experts with non-zero weight."""
+        self._scale = model.scale()
         self._asked = [(weight, scorer_for(expert, self.backend)) for weight, expert in model.asked()]
         for (_, scorer), (_, expert) in zip(self._asked, model.asked(), strict=True):
             scorer.prepare(expert, contexts, slots)
 
     def score(self, users: UserFeatures) -> Scored:
-        """Return the weighted means of the experts' means and widths."""
+        """Return the weighted means of the experts' means and widths, with the widths scaled."""
         return self._mix([(weight, expert.score(users)) for weight, expert in self._asked])
 
     def score_dense(self, contexts: Array) -> Scored:
-        """Return the weighted means of the experts' means and widths."""
+        """Return the weighted means of the experts' means and widths, with the widths scaled."""
         return self._mix([(weight, expert.score_dense(contexts)) for weight, expert in self._asked])
 
     def _mix(self, scored: list[tuple[float, Scored]]) -> Scored:
-        return Scored(*(sum(weight * each[part] for weight, each in scored) for part in range(3)))
+        mean, width, error = (sum(weight * each[part] for weight, each in scored) for part in range(3))
+        return Scored(mean, self._scale * width, self._scale * error)
 
     def bytes_per_user(self) -> int:
         """Return the total number of bytes that a user takes for the experts with non-zero weight."""
