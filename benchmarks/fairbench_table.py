@@ -21,7 +21,7 @@ MEASURES = {"worst_off_reward": "worst-off", "reward_gap": "gap", "reward": "rew
 PROMISES = {
     "gap": "gap (limit)",
     "worst_off": "worst-off group below the reference (limit)",
-    "reward": "reward below the best that is as fair (limit)",
+    "reward": "reward below the best policy that is as fair (limit)",
 }
 
 

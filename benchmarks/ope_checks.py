@@ -160,7 +160,7 @@ def is_ranked(world: World, rows: int, seed: int) -> bool:
 def has_alarm(world: World, rows: int, seed: int, wrong: Callable[[Floats], Floats] | None = None) -> bool:
     """Return whether a check doubts a log."""
     evaluation = run_evaluation(world, world.log(rows, np.random.default_rng([seed, 2]), wrong))
-    doubts = ("do not fit the log", "is expected", "changes within the log", "One user made")
+    doubts = ("do not fit the log", "is expected", "changes within the log", "One user accounts for")
     return any(doubt in warning for warning in evaluation.warnings for doubt in doubts)
 
 

@@ -14,7 +14,7 @@ from fairbandits.labels import as_label, column_labels, is_missing, labels_of
 
 RULE = "id must be a string or an integer"
 COLUMN = "groups must have text or integers as values"
-MIXED = "; convert the column, with astype(str) for example"
+MIXED = "; convert the column, for example with astype(str)"
 
 
 class Sex(str, enum.Enum):  # noqa: UP042 - one whose str() is not its value

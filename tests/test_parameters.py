@@ -30,7 +30,7 @@ def test_nested_parameters_make_a_new_model():
 def test_what_stays_the_same_stays_as_it_was_given():
     policy, _ = teach(LinUCB(model="shared"))
     assert policy.set_params(**policy.get_params()).model == "shared"
-    with pytest.raises(ValueError, match="model cannot change after learning"):
+    with pytest.raises(ValueError, match="model cannot be changed after learning"):
         policy.set_params(model__discount=0.5)
 
 
@@ -42,13 +42,13 @@ class Constant(RewardModel):
     ("policy", "params", "message"),
     [
         (LinUCB(), {"model__colour": 1}, "colour is not a parameter of Model; its parameters are kind, link"),
-        (LinUCB(), {"alpha__x": 1}, "alpha__x needs a value of alpha with parameters, got 0.5"),
+        (LinUCB(), {"alpha__x": 1}, "alpha must be an object with parameters to set alpha__x, got 0.5"),
         (LinUCB(), {"beta__x": 1}, "beta__x is not a parameter of LinUCB; its parameters are"),
         (LinUCB(), {"model__discount": 2}, "discount must be a number above 0 and at most 1, got 2"),
         (
             LinUCB(model=Constant),
             {"model__discount": 0.9},
-            "needs a value of model with parameters, got <cl",
+            "model must be an object with parameters to set model__discount, got <cl",
         ),
     ],
 )

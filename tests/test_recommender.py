@@ -284,7 +284,9 @@ def test_saved_and_loaded(tmp_path):
     loaded.add_items(items_table().tail(1).assign(item="new"))
     assert Policy.load(tmp_path / "recommender.safetensors").checksum() == recommender.policy.checksum()
     LinUCB(random_state=0).save(tmp_path / "policy.safetensors")
-    with pytest.raises(PolicyFileError, match=r"a policy without users and items; load it with Policy\.load"):
+    with pytest.raises(
+        PolicyFileError, match=r"contains a policy without users and items; load it with Policy\.load"
+    ):
         Recommender.load(tmp_path / "policy.safetensors")
 
 
@@ -349,7 +351,7 @@ def test_threads_may_change_items_while_others_choose():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"groups": "sex"}, "groups must be a list of names of columns, got 'sex'"),
+        ({"groups": "sex"}, "groups must be a list of column names, got 'sex'"),
         ({"groups": ["gender"]}, "groups must name columns of users, got 'gender'; the columns are user_id, age"),
         ({"features": ["height"]}, "features must name columns of users, got 'height'"),
         ({"matches": ["topic"]}, "matches must name columns of users, got 'topic'"),
@@ -362,9 +364,9 @@ def test_threads_may_change_items_while_others_choose():
         ({"interactions": [("age", "title")]}, "interactions must name columns with features, got 'title'"),
         ({"interactions": [("sex", "topic")]}, "interactions must name columns that are features, got 'sex'"),
         ({"interactions": ("age", "topic")}, "interactions must be a list of pairs"),
-        ({"categories": "age"}, "categories must be a list of names of columns, got 'age'"),
+        ({"categories": "age"}, "categories must be a list of column names, got 'age'"),
         ({"categories": ["zip"]}, "categories must name columns of users, got 'zip'"),
-        ({"groups": None}, "groups must be a list of names of columns, got None"),
+        ({"groups": None}, "groups must be a list of column names, got None"),
     ],
 )
 def test_messages(options, message):
@@ -431,7 +433,7 @@ def test_no_users():
     assert recommender.choose_many(users_table(3).head(0)) == []
     assert recommender.choose_many([]) == []
     recommender.learn_logged(users_table(3).head(0), [], [])
-    with pytest.raises(ValueError, match=r"items must be one per user, got 1 for 2 user\(s\)"):
+    with pytest.raises(ValueError, match=r"items must have one entry per user, got 1 for 2 user\(s\)"):
         recommender.learn_logged(users_table(2), ["video 1"], [0.5])
 
 
@@ -443,7 +445,7 @@ def test_a_policy_that_is_loaded_alone_can_be_saved(tmp_path):
     assert set(policy.metadata) == {"encoder"}
     policy.save(tmp_path / "policy.safetensors")
     assert Policy.load(tmp_path / "policy.safetensors").checksum() == recommender.policy.checksum()
-    with pytest.raises(PolicyFileError, match="a policy without users and items"):
+    with pytest.raises(PolicyFileError, match="contains a policy without users and items"):
         Recommender.load(tmp_path / "policy.safetensors")
 
 
@@ -458,7 +460,7 @@ def test_policies_of_recommenders_with_other_encoders_do_not_merge():
 def test_past_decisions_with_other_indices_are_refused():
     users = users_table(4)
     rewards = pd.Series([0.1, 0.2, 0.3, 0.4], index=[3, 2, 1, 0])
-    with pytest.raises(ValueError, match="rewards must have the index of users, got another"):
+    with pytest.raises(ValueError, match="rewards must have the same index as users, got a different one"):
         make().learn_logged(users, ["video 1"] * 4, rewards)
 
 
@@ -473,7 +475,7 @@ def test_a_policy_belongs_to_one_recommender():
     policy = LinUCB(random_state=0)
     recommender = make(policy)
     make(policy)  # the same tables, encoded alike
-    with pytest.raises(ValueError, match="policy must not belong to another recommender; make a new policy"):
+    with pytest.raises(ValueError, match="policy must not belong to another recommender; create a new policy"):
         make(policy, features=["age"])
     recommender.learn(recommender.choose(users_table().iloc[0]), 0.5)
     with pytest.raises(ValueError, match=r"policy must have learned nothing yet, got one with 1 round\(s\)"):

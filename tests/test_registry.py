@@ -79,7 +79,7 @@ def test_calls(text, name, params):
         ("LinUCB(alpha=1), Uniform(model=shared)", "something follows the closing bracket"),
         ("LinUCB(0.5)", r"a parameter must be written as name=value, for example gamma=3, got '0\.5'"),
         ("LinUCB(**alpha)", r"a parameter must be written as name=value, for example gamma=3, got '\*\*alpha'"),
-        ("LinUCB(alpha=1, alpha=2)", "alpha must be given once, got it twice"),
+        ("LinUCB(alpha=1, alpha=2)", "alpha must be given only once, got it twice"),
     ],
 )
 def test_malformed_calls_are_refused(text, message):

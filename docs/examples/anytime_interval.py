@@ -26,6 +26,6 @@ axes.fill_between(rounds, low, high, alpha=0.25, label="95% anytime-valid interv
 axes.plot(rounds, value, label="gap")
 axes.axhline(0.1, color="black", linestyle=":", label="true gap")
 axes.axvline(rounds[np.argmax(low > 0)], color="grey", linewidth=1, label="first look that excludes 0")
-axes.set(xlabel="rewards", ylabel="gap", ylim=(0, 0.5), title="The gap, watched while it is estimated")
+axes.set(xlabel="rewards", ylabel="gap", ylim=(0, 0.5), title="Monitoring a gap with an anytime-valid interval")
 axes.legend()
 plt.show()

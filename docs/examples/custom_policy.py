@@ -27,6 +27,6 @@ figure, axes = plt.subplots()
 for policy in (Optimistic(random_state=0), LinUCB(alpha=0.5, random_state=0)):
     trace = simulate(policy, LinearWorld(rounds=1_000, random_state=2))
     axes.plot((trace.best - trace.expected).cumsum(), label=type(policy).__name__)
-axes.set(xlabel="round", ylabel="cumulative regret", title="A custom policy beside LinUCB")
+axes.set(xlabel="round", ylabel="cumulative regret", title="A custom policy compared with LinUCB")
 axes.legend()
 plt.show()

@@ -22,6 +22,6 @@ for delay in (0, 200, 600):
         trace = simulate(LinUCB(alpha=0.1, model="shared", random_state=seed), world)
         regrets.append((trace.best - trace.expected).cumsum())
     axes.plot(np.mean(regrets, axis=0), label=f"after {delay} rounds")
-axes.set(xlabel="round", ylabel="cumulative regret", title="The cost of waiting")
+axes.set(xlabel="round", ylabel="cumulative regret", title="Regret with delayed rewards")
 axes.legend(title="rewards arrive")
 plt.show()

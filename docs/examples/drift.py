@@ -20,6 +20,8 @@ for visit in ModifiedWorld(LinearWorld(rounds=2_000, random_state=1), drift=0.5)
     weights.append(policy.reward_model.weights())
 axes = pd.DataFrame(weights).plot.area(alpha=0.8, linewidth=0)
 axes.axvline(1_000, color="black", linestyle=":")
-axes.set(xlabel="round", ylabel="weight", ylim=(0, 1), xlim=(0, 2_000), title="The weights of four models")
+axes.set(
+    xlabel="round", ylabel="weight", ylim=(0, 1), xlim=(0, 2_000), title="Weights of the four models under drift"
+)
 axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
 plt.show()

@@ -30,5 +30,5 @@ for place, values in enumerate(found.values()):
     axes.plot(values, place + rng.uniform(-0.25, 0.25, 200), ".", alpha=0.4)
 axes.set_yticks(range(4), list(found))
 axes.axvline(0.1 * 0.4 + 0.9 * 0.8, linestyle=":", color="black")
-axes.set(xlabel="estimated mean reward (dotted: the truth)", title="200 estimates of the same value")
+axes.set(xlabel="estimated mean reward (dotted: true value)", title="200 estimates of the same value")
 plt.show()

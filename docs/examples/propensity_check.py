@@ -23,12 +23,12 @@ wrong = log.assign(propensity=swapped.map(shares))
 sums = pd.DataFrame(
     {
         name: (1 / each["propensity"]).groupby(each["arm"]).sum()
-        for name, each in {"right": log, "exchanged": wrong}.items()
+        for name, each in {"correct": log, "swapped": wrong}.items()
     }
 )
 axes = sums.plot.bar(rot=0)
 axes.axhline(len(log), linestyle=":", color="black")
-axes.set(xlabel="", ylabel="sum of 1 / propensity", title="Dotted: the number of rows")
+axes.set(xlabel="", ylabel="sum of 1 / propensity", title="Correct propensities reach the number of rows (dotted)")
 axes.legend(title="propensities", ncols=2, loc="upper left")
 print(evaluate(wrong, ["Uniform"]).warnings[0])
 plt.show()

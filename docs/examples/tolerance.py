@@ -23,8 +23,6 @@ for tolerance in tolerances:
 figure, axes = plt.subplots()
 for (group, values), marker in zip(means.items(), "os", strict=True):
     axes.plot(tolerances, values, marker=marker, label=f"{group} students")
-axes.set(
-    xticks=tolerances, xlabel="tolerance", ylabel="mean reward", title="Levelling down, as far as you ask for it"
-)
+axes.set(xticks=tolerances, xlabel="tolerance", ylabel="mean reward", title="The tolerance limits levelling down")
 axes.legend()
 plt.show()

@@ -138,7 +138,7 @@ def _as_tuple(arms: Any) -> tuple[Any, ...]:
     if type(arms) is tuple or type(arms) is list:
         return tuple(arms)
     if isinstance(arms, AbstractSet | Mapping):
-        raise ValueError(f"arms must have an order, got a {type(arms).__name__}; give a list, one id per context")
+        raise ValueError(f"arms must be ordered, got a {type(arms).__name__}; pass a list with one id per context")
     labels = column_labels(arms, "arms")
     if labels is not None:
         return tuple(labels)
@@ -165,5 +165,5 @@ def as_arms(arms: Any, n: int | None = None) -> tuple[ArmId, ...]:
     if len(set(checked)) < len(checked):
         seen: set[ArmId] = set()
         twice = sorted({arm for arm in checked if arm in seen or seen.add(arm)}, key=str)  # type: ignore[func-returns-value]
-        raise ValueError(f"arm ids must differ, got these more than once: {twice[:5]}")
+        raise ValueError(f"arm ids must be unique, got {twice[:5]} more than once")
     return checked

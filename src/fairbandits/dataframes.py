@@ -61,12 +61,12 @@ def column_names(frame: Any, name: str) -> tuple[str, ...]:
     for each in names:
         if not isinstance(each, str) or not each:
             raise ValueError(
-                f"{name} must have non-empty strings as names of columns, got {each!r}; rename the columns, or "
-                "give an array"
+                f"{name} must have non-empty strings as column names, got {each!r}; rename the columns, or "
+                "pass an array"
             )
     if len(set(names)) < len(names):
         twice = next(each for at, each in enumerate(names) if each in names[:at])
-        raise ValueError(f"{name} must have columns with different names, got {twice!r} twice; rename one")
+        raise ValueError(f"{name} must have unique column names, got {twice!r} twice; rename one")
     return tuple(map(str, names))
 
 
@@ -82,7 +82,7 @@ def _unwrapped(value: Any, name: str) -> Any:
         import narwhals  # noqa: PLC0415 - an extra
     except ImportError:
         raise ValueError(
-            f"{name} must be an array or a frame of pandas or polars, got {type(value).__name__}; install "
-            "narwhals to give it directly"
+            f"{name} must be an array or a pandas or polars data frame, got {type(value).__name__}; install "
+            "narwhals to pass it directly"
         ) from None
     return narwhals.from_native(value, eager_only=True, allow_series=True)

@@ -121,8 +121,8 @@ def _of_one_type(values: list[Any], name: str) -> list[LabelValue | None]:
     if kinds <= {str, int, float, bool}:
         mixed = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(
-            f"{name} must not mix types that may be equal, got {mixed}; convert the column, with astype(str) for "
-            "example"
+            f"{name} must not mix types that may be equal, got {mixed}; convert the column, for example with "
+            "astype(str)"
         )
     row, value = next((row, v) for row, v in enumerate(values) if type(v) not in _PLAIN)
     raise ValueError(

@@ -149,7 +149,7 @@ class Parameters:
             nested = self._nested(name, value)
             if nested is None:
                 first = f"{name}{_NESTED}{next(iter(values))}"
-                raise ValueError(f"{first} needs a value of {name} with parameters, got {value!r}")
+                raise ValueError(f"{name} must be an object with parameters to set {first}, got {value!r}")
             changed = nested._replaced(values)
             # The value may be a string that stands for the object: keep it if nothing changes.
             own[name] = value if changed == nested else changed
@@ -176,7 +176,7 @@ class Parameters:
     def set_params(self, **params: Any) -> Self:
         """Set parameters, including nested ones such as `model__discount`; all are checked before any changes."""
         if self._frozen:
-            raise AttributeError(f"a {type(self).__name__} does not change; make a new one")
+            raise AttributeError(f"a {type(self).__name__} is immutable; create a new one")
         params = self._unnested(params)
         before = self.get_params(deep=False)
         # Setting the same seed again restarts the random generator, so it always counts as changed.
@@ -184,7 +184,7 @@ class Parameters:
         for name, value in changed.items():
             if self._declared[name].fixed and self._has_learned():
                 raise ValueError(
-                    f"{name} cannot change after learning, got {value!r}; make a new {type(self).__name__}"
+                    f"{name} cannot be changed after learning, got {value!r}; create a new {type(self).__name__}"
                 )
         self.__dict__.update(changed)
         try:

@@ -1,4 +1,4 @@
-"""A policy for tables, combined with the encoder of its users and the catalogue of its items."""
+"""A policy that works on tables, combined with the encoder of its contexts and the catalogue of its items."""
 
 from __future__ import annotations
 
@@ -34,39 +34,39 @@ Names = Sequence[str]
 
 
 class Recommender:
-    """A policy for tables: users and items are rows of data frames, and the policy chooses an item for each user.
+    """A policy that chooses an item for each user, where users and items are rows of data frames.
 
-    Encoders are fitted to the tables: they learn the ranges of numbers and dates, the categories of text, and
-    which columns have missing values (`fairbandits.contexts.fit_encoder`). Columns that identify rows, such as ids
-    and titles, are left out. A context consists of the user's features, the item's features, the matches and the
-    interactions, in this order.
+    Encoders are fitted to the tables, from which they learn the ranges of numbers and dates, the categories of
+    text, and the columns that have missing values (see `fairbandits.contexts.fit_encoder`). Columns that identify
+    rows, such as ids and titles, are left out. A context consists of the user's features, the item's features,
+    the matches and the interactions, in this order.
 
     Parameters
     ----------
     policy : Policy
         A policy that has learned nothing yet.
     users : data frame
-        Representative users, one row each: a frame from pandas, polars or any library that narwhals supports.
+        Representative users, one per row, in a data frame from pandas, polars or any library that narwhals
+        supports.
     items : data frame
-        The items, one row each. Their ids are taken from the index of a pandas frame, or from the column
-        `item_id`.
+        The items, one per row. Their ids are taken from the index of a pandas frame, or from the column `item_id`.
     groups : sequence of str
         The columns of `users` that are sensitive attributes. They are not used as features, unless `features`
         names them.
     features : sequence of str, optional
         The columns of `users` that are features; by default all except `groups` and those that identify rows.
     matches : sequence of str, or mapping of str to (user column, item column)
-        Properties that users and items can share, such as a language: each is a feature that is 1 if both have the
-        same value. A name alone refers to the column of that name in both tables.
+        Properties that users and items can share, such as a language. Each becomes a feature that is 1 if the user
+        and the item have the same value. A name alone refers to the column of that name in both tables.
     interactions : sequence of (user column, item column)
-        Pairs of columns whose features are multiplied, for models shared by all items.
+        Pairs of columns whose features are multiplied. Interactions are intended for models that all items share.
     categories : sequence of str
         Numeric columns, in either table, that hold categories, such as postal codes.
     item_id : str, optional
-        The column of `items` with their ids; by default the index or, without one, the column "item", "arm", "id"
-        or "item_id".
+        The column of `items` that contains their ids; by default, the index or, if there is none, the column named
+        "item", "arm", "id" or "item_id".
     user_encoder, item_encoder : fitted scikit-learn transformers, optional
-        Used instead of encoders fitted to the tables, for example a ColumnTransformer.
+        Encoders, such as a ColumnTransformer, that are used instead of encoders fitted to the tables.
 
     Attributes
     ----------
@@ -130,7 +130,8 @@ class Recommender:
 
     def _begin(self, policy: Policy, catalogue: ItemCatalogue) -> None:
         self.policy = policy
-        # Policies with different encoders must not be merged, and a policy that is saved alone keeps its encoder.
+        # Stored so that policies with different encoders cannot be merged, and a policy saved alone keeps its
+        # encoder.
         policy.metadata["encoder"] = catalogue.encoder.to_dict()
         self.catalogue = catalogue
         self._lock = SharedLock()
@@ -153,7 +154,7 @@ class Recommender:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The names of the features of contexts."""
+        """The names of the context features."""
         return self.encoder.features
 
     @property
@@ -180,11 +181,11 @@ class Recommender:
         Parameters
         ----------
         user : mapping, pandas row, or data frame with one row
-            The values of the columns of `users`; None where a value is unknown.
+            The user's values for the columns of `users`; None where a value is unknown.
         eligible : collection of ids, or boolean array or column with an entry for each item, optional
             The items that this user may get; all by default.
         k : int, optional
-            The number of items of a slate.
+            The number of items in the slate; by default, a single item is chosen.
         """
         row = as_row(user, "user")
         group = self.group_of(row)
@@ -203,11 +204,12 @@ class Recommender:
         users : data frame, or sequence of mappings
             One row per user.
         eligible : collection of ids, sequence of collections, or boolean array (n_users, n_items), optional
-            The items that all users may get, or those of each user; None for all.
+            The items that users may get, either the same for all users or given for each user; None allows all
+            items.
         k : int, optional
-            The number of items of each user's slate.
+            The number of items in each user's slate.
         device : {"cpu", "auto"}, name of a device, or Device
-            The device on which scores are computed: "cuda" for a GPU; see `Policy.choose_many`.
+            The device on which scores are computed, such as "cuda" for a GPU; see `Policy.choose_many`.
 
         Returns
         -------
@@ -228,7 +230,7 @@ class Recommender:
         Parameters
         ----------
         users : data frame, or sequence of mappings
-            One row per user, at least one.
+            One row per user; there must be at least one user.
         k : int
             The number of items per user.
         random_state : int or NumPy generator, optional
@@ -250,16 +252,15 @@ class Recommender:
     ) -> Offer:
         """Return the contexts of items for users whose groups are given separately from their features.
 
-        Pass the result to `policy.choose_many(offer, groups)` to decide. If rows contain both features and groups,
-        use `choose_many` instead.
+        To make decisions, pass the result to `policy.choose_many(offer, groups)`. If your rows contain both
+        features and groups, use `choose_many` instead.
 
         Parameters
         ----------
         users : sequence of mappings
-            The values of the columns of `users`.
+            Each user's values for the columns of `users`.
         groups : sequence of mappings
-            The group of each user by attribute, None where it is unknown. Matches on an attribute use these
-            groups.
+            Each user's group by attribute; None where it is unknown. Matches on an attribute use these groups.
         eligible : sequence of ids, optional
             The items on offer; all by default.
         """
@@ -281,21 +282,21 @@ class Recommender:
         return [groups[row] for row in rows]
 
     def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
-        """Learn the reward of a decision, immediately or later, in any order; see `Policy.learn`."""
+        """Learn from the reward of a decision, immediately or later, in any order; see `Policy.learn`."""
         self.policy.learn(decision, reward, again=again)
 
     def learn_many(
         self, decisions: Sequence[Decision | Slate], rewards: Iterable[Reward], *, again: bool = False
     ) -> None:
-        """Learn the rewards of many decisions; see `Policy.learn_many`."""
+        """Learn from the rewards of many decisions; see `Policy.learn_many`."""
         self.policy.learn_many(decisions, rewards, again=again)
 
     def learn_logged(self, users: Any, items: Sequence[ArmId], rewards: Sequence[float]) -> None:
-        """Learn past decisions of any policy, given the users, the items shown and the rewards."""
+        """Learn from past decisions of any policy, given the users, the items shown and the rewards."""
         many = _as_many(users)
         ids = _as_list_of_ids(items)
         if len(ids) != len(many):
-            raise ValueError(f"items must be one per user, got {len(ids)} for {len(many)} user(s)")
+            raise ValueError(f"items must have one entry per user, got {len(ids)} for {len(many)} user(s)")
         check_alignment({"users": users, "items": items, "rewards": rewards})
         if not ids:
             return
@@ -306,7 +307,7 @@ class Recommender:
     # -- items -----------------------------------------------------------------------------------------
 
     def add_items(self, items: Any) -> None:
-        """Add items, or update those with known ids, from a data frame with the columns of the original items.
+        """Add items from a data frame with the same columns as the original items; update those with known ids.
 
         The learned state of an item is kept when the item changes.
         """
@@ -316,7 +317,7 @@ class Recommender:
             self.catalogue.set_table(ids, table)
 
     def retire_items(self, items: Sequence[ArmId]) -> None:
-        """Remove items and their learned state; rewards of earlier decisions still count for the groups."""
+        """Remove items and their learned state; rewards of earlier decisions remain in the group means."""
         ids = as_arms(items) if not isinstance(items, str) else ()
         if not ids:
             raise ValueError(f"items must be a list of ids, got {items!r}")
@@ -331,7 +332,7 @@ class Recommender:
     # -- state -----------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the policy with its learned state, the encoder and the items in one file.
+        """Save the policy, its learned state, the encoder and the items in one file.
 
         `Policy.load` loads the policy alone from the same file.
         """
@@ -394,7 +395,7 @@ class Recommender:
         """Rebuild a recommender from its state; `name` identifies it in error messages."""
         policy = Policy.from_state(state, name, feature_map=feature_map)
         if not has_items(state):
-            raise PolicyFileError(f"{name}: a policy without users and items; load it with Policy.load")
+            raise PolicyFileError(f"{name}: contains a policy without users and items; load it with Policy.load")
         saved = state.header["metadata"]
         try:
             catalogue = ItemCatalogue(ContextEncoder.from_dict(saved["encoder"], user_encoder, item_encoder))
@@ -432,7 +433,7 @@ def _check_policy(policy: Any, encoder: ContextEncoder, n_items: int) -> None:
             "recommender with Recommender.load"
         )
     if policy.metadata.get("encoder", described) != described:
-        raise ValueError("policy must not belong to another recommender; make a new policy")
+        raise ValueError("policy must not belong to another recommender; create a new policy")
     if policy.min_probability * n_items >= 1.0:
         warnings.warn(
             f"with {n_items} items, min_probability={policy.min_probability:g} makes all decisions random; set it "

@@ -229,7 +229,9 @@ def make_run(
     sizes = _size_params(world_class, rounds, arms)
     conflicts = sorted(sizes.keys() & for_world.keys())
     if conflicts:
-        raise ValueError(f"{conflicts[0]} must be given once, got it also through the number of rounds or arms")
+        raise ValueError(
+            f"{conflicts[0]} must be given only once, got a second value from the number of rounds or arms"
+        )
     for_world = sizes | for_world
     check_parameters(policy_class, for_policy)
     check_parameters(world_class, for_world)
@@ -288,7 +290,7 @@ def _keywords(node: ast.Call, source: str) -> dict[str, Any]:
         if keyword.arg is None:
             raise _not_a_parameter(f"**{_source_text(keyword.value, source)}")
         if keyword.arg in params:
-            raise ValueError(f"{keyword.arg} must be given once, got it twice")
+            raise ValueError(f"{keyword.arg} must be given only once, got it twice")
         params[keyword.arg] = _node_value(keyword.value, source)
     return params
 

@@ -108,7 +108,7 @@ def test_what_does_not_fit_is_refused(monkeypatch):
     learner = PolicyLearner(LinUCB())
     with pytest.raises(ValueError, match=r"contexts and actions must be numbers, got \('Rome',\) and 'a'; encode"):
         learner.predict(("Rome",), ["a", "b"])
-    with pytest.raises(ValueError, match="EqualRegretLinUCB keeps records of its decisions"):
+    with pytest.raises(ValueError, match="EqualRegretLinUCB keeps records of its own decisions"):
         PolicyLearner(EqualRegretLinUCB()).learn((1.0,), "a", 1.0, 0.5)
     monkeypatch.setitem(sys.modules, "coba.encodings", None)
     with pytest.raises(ImportError, match=r"need coba; .* pip install 'fairbandits\[coba\]'"):

@@ -129,7 +129,10 @@ def test_the_simulator_of_mabwiser_runs_our_policies(batch_size):
         (lambda bandit: bandit.add_arm(1), "arm must be a new one, got 1"),
         (lambda bandit: bandit.add_arm(6, binarizer=max), "binarizer must be None, got .*; pass binary rewards"),
         (lambda bandit: bandit.remove_arm(9), r"arm must be one of \[1, 2, 3, 4, 5\], got 9"),
-        (lambda _: PolicyMAB(ADS, EqualRegretLinUCB()).fit([1], [1.0], [[1.0]]), "keeps records of its decisions"),
+        (
+            lambda _: PolicyMAB(ADS, EqualRegretLinUCB()).fit([1], [1.0], [[1.0]]),
+            "keeps records of its own decisions",
+        ),
         (
             lambda _: PolicyMAB(ADS, LinUCB(), is_contextual=False).fit([1], [1.0], [[1.0]]),
             "contexts must be None, because is_contextual=False",

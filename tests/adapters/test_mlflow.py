@@ -68,7 +68,7 @@ def test_the_files_of_a_model(tmp_path, policy):
     [
         (LinUCB(), (None, None, ["a"]), "features must name the columns of the users' features, got None"),
         (LinUCB(), (["x"], None, None), "arms must be given for a policy that has learned nothing, got none"),
-        (object(), (["x"], None, None), "features, groups and arms must be None for a object, got others"),
+        (object(), (["x"], None, None), "features, groups and arms must be None for a object, got other values"),
     ],
 )
 def test_what_is_missing_is_named(policy, options, message):
@@ -77,17 +77,19 @@ def test_what_is_missing_is_named(policy, options, message):
 
 
 def test_a_policy_that_does_not_fit(policy):
-    with pytest.raises(ValueError, match=r"features must be None, or those it was fitted with, .* got \('x',\)"):
+    with pytest.raises(ValueError, match=r"features must be None or the features of the fit, .* got \('x',\)"):
         mlflow._serving(policy, ["x"], None, None)
     narrow = LinUCB(random_state=0)
     narrow.learn(narrow.choose(np.ones((2, 2))), 1.0)
-    with pytest.raises(ValueError, match=r"features must be 2, as the policy has learned, got 1: \['x'\]"):
+    with pytest.raises(
+        ValueError, match=r"features must have 2 names, one per column of contexts, got 1: \['x'\]"
+    ):
         mlflow._serving(narrow, ["x"], None, None)
     items = pd.DataFrame({"id": ["a", "b"], "length": [1.0, 2.0]})
     recommender = Recommender(LinUCB(), users=make_log(50)[["x_low"]], items=items)
     narrow.metadata["encoder"] = recommender.encoder.to_dict()
     with pytest.raises(
-        ValueError, match="policy must have no items or transformers, got one that was fitted with"
+        ValueError, match="policy must be fitted without items and transformers, got one fitted with them"
     ):
         mlflow._serving(narrow, ["x"], None, ["a"])
 

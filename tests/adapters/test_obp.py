@@ -78,12 +78,12 @@ def test_what_does_not_fit_is_refused():
         ObpPolicy("LinUCB", 3)
     with pytest.raises(ValueError, match="n_actions must be an integer of at least 2, got 1"):
         ObpPolicy(Uniform(), 1)
-    with pytest.raises(ValueError, match=r"context must be of one user, got shape \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"context must belong to one user, got shape \(2, 3\)"):
         ObpPolicy(Uniform(), 2).select_action(np.ones((2, 3)))
     keeps_records = ObpPolicy(EqualRegretLinUCB(), 3)
     play(keeps_records)
     with pytest.raises(
-        ValueError, match="EqualRegretLinUCB keeps records of its decisions, and cannot learn those"
+        ValueError, match="EqualRegretLinUCB keeps records of its own decisions, and cannot learn those"
     ):
         keeps_records.update_params(0, 1.0, np.ones((1, 3)))
 

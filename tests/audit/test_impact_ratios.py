@@ -61,7 +61,7 @@ def test_fisher_does_not_apply_to_users_who_come_back():
     frame = applicants(RATES, SIZES)
     frame["applicant"] //= 2
     result = impact(frame, user="applicant")
-    assert result.no_test == "users have more than one decision, and it needs independent ones"
+    assert result.no_test == "some users have more than one decision, but the test requires independent decisions"
     assert all(math.isnan(each.p_value) for each in result.categories)
 
 
@@ -95,7 +95,7 @@ def test_scores_count_the_users_above_the_median_of_all(has_users, lower_is_bett
     expected = is_selected.groupby(frame["race"]).mean()
     assert (result.kind, result.median) == ("scoring", median)
     assert {each.group.name: each.rate for each in result.categories} == pytest.approx(expected.to_dict())
-    assert result.no_test == "rewards are scores, and it is for selections"
+    assert result.no_test == "rewards are scores, but the test is for selections"
 
 
 def test_the_score_of_a_user_is_the_mean_of_the_user():

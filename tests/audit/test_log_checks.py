@@ -62,7 +62,7 @@ def test_nothing_is_wrong():
         "shared_users": {},
         "label_variants": [],
         "sentences": [
-            "No time column: windows of time follow the order of the rows; name the column (--time).",
+            "No time column: time windows follow the order of the rows; name the column (--time).",
             "No decision column: duplicates could not be counted (--decision).",
         ],
     }
@@ -81,7 +81,7 @@ def test_the_first_screen(frame, tmp_path, monkeypatch, capsys):
     first = " ".join(capsys.readouterr().out.split("By sex")[0].split())
     assert first.count("7 rows repeat the decision and the arm of an earlier row") == 1
     assert "4 rows have no time" in first
-    assert "Labels of sex that differ only by spaces or case count as different: 'Male ' and 'male'." in first
+    assert "Labels of sex that differ only in spaces or case count as different: 'Male ' and 'male'." in first
 
 
 def test_all_recognised_column_names_are_documented():

@@ -127,7 +127,7 @@ def test_no_gap_could_have_been_found():
     rng = np.random.default_rng(4)
     user = np.where(rng.random(3_000) < 0.9, 0, rng.integers(1, 300, 3_000))
     frame = frame_of(rng, 3_000, reward=rng.random(3_000).round(), user=user, sex=np.where(user % 2, "f", "m"))
-    assert "No gap could have been found with 80% power." in audit(frame, tolerance=0.05).sentence
+    assert "No gap could have been detected with 80% power." in audit(frame, tolerance=0.05).sentence
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def with_cell(frame, column, row, value):
         (
             lambda f: f,
             ["--given", "arm"],
-            "column 'arm' already has the role given, so it is not the arm; set arm=",
+            "column 'arm' already has the role given, so it cannot be the arm; set arm=",
         ),
         (lambda f: f.iloc[:1], [], "got only 'male' in 1 row; set groups="),
         (

@@ -165,7 +165,7 @@ def test_the_same_seed_prints_the_same_output(capsys):
             "data must be 'auto', 'local', 'real', 'stand-in' or an existing folder, got 'nowhere'",
         ),
         (["reproduce", "--seeds", "0"], "seeds must be an integer of at least 1, got 0"),
-        (["reproduce", "--only", "table_9"], "experiments must be some of table_comparison"),
+        (["reproduce", "--only", "table_9"], "experiments must be among table_comparison"),
         (
             ["reproduce", "--jobs", "0", "--data", "stand-in", "--quick"],
             "jobs must be an integer of at least 1, or -1 for one per core, got 0",
@@ -280,10 +280,10 @@ def test_the_version(capsys):
 
 
 def test_a_parameter_given_twice_is_refused(capsys):
-    assert "sensitive must be given once" in refused(
+    assert "sensitive must be given only once" in refused(
         capsys, "simulate", "--sensitive", "sex", "--with", "sensitive=race"
     )
-    assert "train must be given once" in refused(capsys, "simulate", "--rounds", "50", "--with", "train=10")
+    assert "train must be given only once" in refused(capsys, "simulate", "--rounds", "50", "--with", "train=10")
 
 
 def test_data_can_be_given_as_a_parameter_of_the_world(capsys):

@@ -46,7 +46,7 @@ def test_several_policies_side_by_side(capsys):
     )
     printed = capsys.readouterr().out
     assert "guessed by name: arm=arm, reward=reward, propensity=propensity, groups=sex" in printed
-    assert "Of 3 policies, LinUCB(alpha=0.1, ridge=2) has the highest estimate, an estimated value of" in printed
+    assert "Of 3 policies, LinUCB(alpha=0.1, ridge=2) ranks highest, with an estimated value of" in printed
     assert "more than the log's 0.5" in printed
     assert "By sex, " in printed
     assert printed.count("doubly robust") >= 3
@@ -92,7 +92,7 @@ def test_learning_and_no_propensities(capsys, log):
         (["log.csv", "--policy", "Uniform", "--train", "1.5"], "train must be a share of the log"),
         (["log.csv", "--policy", "Uniform", "--clip", "-1"], "clip must be above 0, got -1.0"),
         (["log.csv", "--policy", "Uniform", "--uniform"], "uniform must be False for a log with propensities"),
-        (["log.csv", "--policy", "Uniform", "--catalogue", "log.csv"], "log.csv: arm ids must differ"),
+        (["log.csv", "--policy", "Uniform", "--catalogue", "log.csv"], "log.csv: arm ids must be unique"),
     ],
 )
 def test_errors_are_one_line(capsys, arguments, message):
@@ -107,7 +107,10 @@ def test_slates(capsys):
     policy = "new(cascade=q_cascade, position=q_position)"
     assert main(["evaluate", *SLATES, f"{policy},same(position=p_position)", "--out", "out"]) == 0
     printed = capsys.readouterr().out
-    assert "600 slates with a reward at every position, in 1,200 rows. Intervals hold over users." in printed
+    assert (
+        "600 slates with a reward at every position, in 1,200 rows. Intervals treat users as independent."
+        in printed
+    )
     assert "new: estimated reward per slate " in printed
     assert "The worst-off group, f, would receive " in printed
     assert printed.count("interaction") == 1

@@ -135,10 +135,10 @@ def test_a_closed_pipe_does_not_change_the_status(capsys, lines, tolerance):
     ("arguments", "message"),
     [
         (["fit", "s3://bucket/log.csv"], "copy it first: aws s3 cp s3://bucket/log.csv ."),
-        (["fit", "log.csv", "--query", "t"], "query must not be given, since this is no database"),
+        (["fit", "log.csv", "--query", "t"], "query must be given only for a database"),
         (["fit", "log.csv", "--format", "xls"], "format must be a suffix such as csv, tsv"),
         (["fit", "log.csv", "log.csv"], "file is given more than once"),
-        (["fit", "log.csv", "--duplicates", "drop"], "duplicates need a decision column"),
+        (["fit", "log.csv", "--duplicates", "drop"], "finding duplicates requires a decision column"),
         (["fit", "none.csv"], "none.csv: there is no such file or folder"),
         (["fit", "log.csv", "--reward", "rewrad"], "there is no column 'rewrad'; did you mean 'reward'?"),
         (["fit", "log.csv", "-o", "."], "--out must be a file, got the folder ."),

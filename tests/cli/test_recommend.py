@@ -68,7 +68,7 @@ def test_a_table_without_users(capsys, tables):
     tables.users.iloc[:0].drop(columns="user").to_parquet("users.parquet")
     assert main(GREEDY) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "users.parquet: has no users, so the table is empty"
+    assert lines[0] == "users.parquet: there are no users, so the output is empty"
     assert lines[1] == "0 users (ids: row numbers), 10 of 30 items each"
     assert pq.read_metadata("recommendations.parquet").num_rows == 0
 
@@ -78,11 +78,17 @@ def test_a_table_without_users(capsys, tables):
     [
         ("none.safetensors --users users.parquet", "none.safetensors: no such file"),
         ("users.parquet --users users.parquet", "users.parquet: not a policy file, or truncated or damaged"),
-        ("alone.safetensors --users users.parquet", "alone.safetensors: a policy without items; name a file"),
+        (
+            "alone.safetensors --users users.parquet",
+            "alone.safetensors: contains a policy without items; pass a file",
+        ),
         ("greedy.safetensors --users none.parquet", "none.parquet: there is no such file or folder"),
         ("greedy.safetensors --users items.parquet", "there is no column 'sex', the group of users"),
         ("greedy.safetensors --users users.parquet --user-id name", "there is no column 'name', the id of users"),
-        ("greedy.safetensors --users users.parquet --items users.parquet", "there is no column of ids; name it"),
+        (
+            "greedy.safetensors --users users.parquet --items users.parquet",
+            "the table must have a column of ids, named",
+        ),
         ("greedy.safetensors --users users.parquet -k 31", "k must be at most the 30 arm(s) on offer, got 31"),
         ("greedy.safetensors --users users.parquet -o .", "out must be a file, got the folder ."),
         ("greedy.safetensors --users users.parquet --device cuda:99", "device must be available, got 'cuda:99'"),

@@ -141,7 +141,7 @@ def test_a_task_that_kills_its_workers(folder, work):
         dask.add_worker("--no-nanny")
         error = Background(work, dask.address, [folder / "mark"]).outcome(seconds=60)
         assert isinstance(error, OSError)
-        assert str(error).startswith("workers of the cluster died repeatedly at the same task (")
+        assert str(error).startswith("workers of the cluster died repeatedly in the same task (")
         assert work(dask.address, [folder / "mark"]) == 1, "one worker is left, and goes on"
 
 

@@ -275,7 +275,9 @@ class Unreproducible(LinearWorld):
 
 
 def test_a_world_that_is_not_reproducible_is_refused(tmp_path):
-    message = r"same visitors and rewards for every policy, got others for LinUCB with seed 0 .*check_world"
+    message = (
+        r"same visitors and rewards for every policy, got different ones for LinUCB with seed 0 .*check_world"
+    )
     with pytest.raises(ValueError, match=message):
         compare(tmp_path, worlds=[Unreproducible(rounds=40)], policies=["Uniform", "LinUCB"], seeds=1)
 

@@ -160,7 +160,7 @@ def test_a_catalogue_says_what_it_is():
         ({"n_user_features": 2.5}, "non-negative integer, got 2.5"),
         ({"features": np.empty((2, 0)), "n_user_features": 0, "matches": None}, "at least one column, got none"),
         ({"arms": ["a"]}, "one id per row of contexts, got 1 for 2"),
-        ({"arms": ["a", "a"]}, "arm ids must differ"),
+        ({"arms": ["a", "a"]}, "arm ids must be unique"),
         ({"matches": {"sex": ["male"]}}, "must have one value for each of 2 arm"),
         ({"matches": {"sex": "male"}}, "must have one value for each of 2 arm"),
     ],
@@ -181,7 +181,7 @@ def test_a_catalogue_that_makes_no_sense(arguments, words):
         (([1.0, 2.0, 3.0], {"size": "large"}), r"matching must be a mapping with names from \['sex'\], got"),
         (([1.0, 2.0, 3.0], None, ["a", "z"]), r"in the catalogue, got \['z'\]"),
         (([1.0, 2.0, 3.0], None, []), "arms must have at least one arm, got none"),
-        (([1.0, 2.0, 3.0], None, ["a", "a"]), "arm ids must differ"),
+        (([1.0, 2.0, 3.0], None, ["a", "a"]), "arm ids must be unique"),
     ],
 )
 def test_an_offer_that_makes_no_sense(arguments, words):
@@ -277,7 +277,7 @@ def test_offers_that_a_policy_refuses():
     offer = catalogue.offer(np.ones(3))
     with pytest.raises(ValueError, match=r"arms must be those of the offer, got \['x', 'y'\]; pass eligible arms"):
         policy.choose(offer, arms=["x", "y"])
-    with pytest.raises(ValueError, match=r"contexts must be of one user, got 2; use choose_many"):
+    with pytest.raises(ValueError, match=r"contexts must belong to one user, got those of 2; use choose_many"):
         policy.choose(catalogue.offer_many(np.ones((2, 3))))
     policy.learn(policy.choose(offer), 0.5)
     with pytest.raises(ValueError, match=r"contexts must have 4 columns, .*, got 5"):

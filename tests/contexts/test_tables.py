@@ -117,7 +117,7 @@ def test_numbers_that_are_categories():
         (lambda: FrameTable([1, 2], "users"), "users must be a data frame, got list"),
         (
             lambda: FrameTable(pd.DataFrame({0: [1]}), "users"),
-            "users must have text as names of columns, got 0; rename the column",
+            "users must have strings as column names, got 0; rename the column",
         ),
         (
             lambda: fit_encoder(FrameTable(pd.DataFrame({"a": []}), "users"), ["a"]),
@@ -158,7 +158,7 @@ def test_numbers_that_are_categories():
         ),
         (
             lambda: FrameTable(pd.DataFrame({"a": [1, 2]}, index=["x", "x"]), "items").ids(None, ()),
-            r"arm ids must differ, got these more than once: \['x'\]",
+            r"arm ids must be unique, got \['x'\] more than once",
         ),
     ],
 )

@@ -157,7 +157,7 @@ def test_a_gap_is_a_number_that_can_be_copied_and_not_changed():
         assert isinstance(twin, Gap)
         assert twin == gap
         assert (twin.low, twin.advantaged) == (gap.low, gap.advantaged)
-    with pytest.raises(AttributeError, match="does not change"):
+    with pytest.raises(AttributeError, match="is immutable"):
         gap.low = 0.0
     assert repr(gap).startswith("Gap(0.5, low=0")
 

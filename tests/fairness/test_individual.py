@@ -115,7 +115,7 @@ def test_predicted_gaps_of_a_catalogues_users():
 
 def test_each_user_has_one_twin():
     policy = LinUCB(random_state=0)
-    with pytest.raises(ValueError, match=r"twins must be one per user, got 1 for 2"):
+    with pytest.raises(ValueError, match=r"twins must have one entry per user, got 1 for 2"):
         twin_rewards(policy, [np.eye(2), np.eye(2)], [np.eye(2)])
     with pytest.raises(ValueError, match="scores must be finite"):
         reward_of_best(np.array([[np.nan]]), np.zeros((1, 1)))

@@ -34,13 +34,13 @@ def test_malformed_files(tmp_path, monkeypatch):
     path.write_text('arm,reward,sex\na,1,f\n"a,1,f\n' + "b,1,f\n" * 100)
     monkeypatch.setattr("fairbandits.logs.text_blocks.BLOCK_SIZE", 50)
     monkeypatch.setattr("fairbandits.logs.text_blocks._MAX_ROW_SIZE", 200)
-    assert error_of(reading(path)).endswith("row 2: row has no end; check for an unclosed quote")
+    assert error_of(reading(path)).endswith("row 2: row is not terminated; check for an unclosed quote")
 
 
 def test_files_with_different_columns(tmp_path):
     first = csv(tmp_path, {"arm": ["a"], "reward": [1]}, "log.csv")
     second = csv(tmp_path, {"arm": ["a"], "gain": [1]}, "more.csv")
-    assert error_of(reading(tmp_path)) == f"{second}: all files of a log must have the columns of {first}"
+    assert error_of(reading(tmp_path)) == f"{second}: all files of a log must have the same columns as {first}"
 
 
 def test_another_separator(tmp_path):

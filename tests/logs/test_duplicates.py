@@ -119,7 +119,7 @@ def test_a_log_without_decisions():
     frame = pd.DataFrame({"arm": ["a"], "reward": [1.0]})
     assert Log.open(frame).count_duplicates() is None
     assert error_of(lambda: Log.open(frame, duplicates="drop")) == (
-        "dataframe: duplicates need a decision column; set decision=... (--decision)"
+        "dataframe: finding duplicates requires a decision column; set decision=... (--decision)"
     )
     with pytest.raises(ValueError, match=r"^duplicates must be 'keep' or 'drop', got 'first'$"):
         Log.open(frame, duplicates="first")

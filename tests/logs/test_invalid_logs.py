@@ -152,7 +152,7 @@ def test_another_type_in_another_file(tmp_path):
 def test_mixed_types_in_a_dataframe():
     frame = pd.DataFrame({"arm": ["a", 3], "reward": [1.0, 1.0], "sex": ["f", "m"]})
     assert error_of(reading(frame)) == (
-        "dataframe, column 'arm', row 2: value must be of type str like those before it, got 3 of type int"
+        "dataframe, column 'arm', row 2: value must be of type str, like the values before it, got 3 of type int"
     )
 
 

@@ -63,7 +63,7 @@ def test_invalid_tables(tmp_path):
         "dataframe: arms must be in the catalogue, got ['video 5']"
     )
     path = table(tmp_path, arm=[*ARMS[:5], ARMS[0]])
-    assert "arm ids must differ" in error_of(lambda: read_arms(path, log))
+    assert "arm ids must be unique" in error_of(lambda: read_arms(path, log))
     path = table(tmp_path, arm=[*ARMS[:5], None])
     assert error_of(lambda: read_arms(path, log)) == f"{path}, row 6: arm id must not be empty"
     path = table(tmp_path, **{"match:age": [1] * 6})

@@ -113,7 +113,7 @@ def test_all_files_must_have_the_same_partition_columns(tmp_path, write):
         (tmp_path / folder).mkdir()
         paths.append(write(tmp_path / folder, {"arm": ["a"], "reward": [1.0]}))
     assert error_of(reading(tmp_path)) == (
-        f"{paths[0]}: partition columns must be ['race'] as for {paths[1]}, got ['sex']"
+        f"{paths[0]}: partition columns must be ['race'] as in {paths[1]}, got ['sex']"
     )
 
 

@@ -43,7 +43,7 @@ def test_a_column_that_looks_like_the_arm_has_another_role():
     frame = pd.DataFrame({"Item": ["a"], "reward": [1.0]})
     for role, column in (("given", ["Item"]), ("user", "Item")):
         assert error_of(reading(frame, **{role: column})) == (
-            f"dataframe: column 'Item' already has the role {role}, so it is not the arm; set arm=... (--arm). "
+            f"dataframe: column 'Item' already has the role {role}, so it cannot be the arm; set arm=... (--arm). "
             "The columns are Item, reward"
         )
 

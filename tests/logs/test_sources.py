@@ -270,7 +270,7 @@ SECRET = "hunter2"  # noqa: S105
             None,
             "postgresql+psycopg://h/db: a database needs query=... (--query)",
         ),
-        (f"nosuch://me:{SECRET}@h/db", "t", "nosuch://h/db: there is no database of this kind"),
+        (f"nosuch://me:{SECRET}@h/db", "t", "nosuch://h/db: SQLAlchemy has no dialect for this kind of database"),
         (
             f"mysql+pymysql://me:{SECRET}@h/db",
             "t",
@@ -303,7 +303,7 @@ def test_queries_that_do_not_work(tmp_path, monkeypatch):
     assert error_of(reading(path, query="t")).startswith(f"{path}: query failed (")
     assert error_of(reading(tmp_path / "none.duckdb", query="t")).endswith("there is no such file or folder")
     log = csv(tmp_path, VALID)
-    assert error_of(reading(log, query="t")) == f"{log}: query must not be given, since this is no database"
+    assert error_of(reading(log, query="t")) == f"{log}: query must be given only for a database"
     for module, extra in (("duckdb", "duckdb"), ("sqlalchemy", "sql")):
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(ImportError, match=rf"pip install 'fairbandits\[{extra}\]'"):
@@ -323,7 +323,9 @@ def test_queries_that_do_not_work(tmp_path, monkeypatch):
 )
 def test_object_stores_are_refused(source, command):
     address = command.split()[-2 if command.endswith(" .") else -1]
-    expected = f"{address}: files of object stores and web servers are not read; copy it first: {command}"
+    expected = (
+        f"{address}: files on object stores and web servers cannot be read directly; copy it first: {command}"
+    )
     assert error_of(reading(source)) == expected
     assert error_of(reading([source, source])) == expected
 
@@ -341,7 +343,7 @@ def test_tables_with_deleted_rows_are_refused(tmp_path, marker, name):
     for source in (table, table / "data", file, f"{table}/data/*/*.parquet", [file, file], tmp_path):
         message = error_of(reading(source))
         assert (
-            f": part of a {name} table, whose files may hold deleted rows; export its current rows first: "
+            f": part of a {name} table, whose files may contain deleted rows; export its current rows first: "
             in message
         )
         assert message.endswith(
@@ -353,7 +355,7 @@ def test_paths_that_are_refused(tmp_path):
     first, folder = csv(tmp_path, VALID), tmp_path / "folder"
     folder.mkdir()
     assert error_of(reading([first, folder])) == (
-        f"{folder}: several paths must be files, got a folder; use a pattern: '{folder}/*'"
+        f"{folder}: several paths must all be files, got a folder; use a pattern: '{folder}/*'"
     )
     assert error_of(reading([first, str(first)])).endswith(
         "file is given more than once, so its rows would be counted more than once"
@@ -366,7 +368,7 @@ def test_paths_that_are_refused(tmp_path):
     )
     for other in ("-", "postgresql+psycopg://me:hunter2@host/db"):
         assert error_of(reading([first, other])) == (
-            "several sources must be files, got a database or the standard input among them"
+            "several sources must all be files, got a database or standard input among them"
         )
     assert error_of(reading(first, format="xlsx")) == (
         "format must be a suffix such as csv, tsv, jsonl.gz or parquet, got 'xlsx'"

@@ -383,7 +383,9 @@ def test_a_map_is_given_to_load_and_checked(tmp_path):
     assert loaded.model.discount == 0.99
     with pytest.raises(PolicyFileError, match="saved with a feature map, a Nystroem; pass it as feature_map="):
         Policy.load(tmp_path / "policy")
-    with pytest.raises(PolicyFileError, match="saved with another feature map, a Nystroem with other output"):
+    with pytest.raises(
+        PolicyFileError, match="saved with a different feature map, a Nystroem with different output"
+    ):
         Policy.load(tmp_path / "policy", feature_map=Nystroem(n_components=8, random_state=1).fit(SAMPLE))
     for model in ("shared", Model(kind="shared")):
         LinUCB(model=model).save(tmp_path / "plain")
@@ -433,7 +435,7 @@ class Nothing:
 def test_maps_that_cannot_serve_are_refused():
     import pandas as pd
 
-    with pytest.raises(ValueError, match="got an unfitted Nystroem; fit it on contexts"):
+    with pytest.raises(ValueError, match="got an unfitted Nystroem; fit it on representative contexts"):
         Model(feature_map=Nystroem())
     for wrong in ("Nystroem", Nystroem, LogisticRegression(), np.eye(3)):
         with pytest.raises(ValueError, match="feature_map must be a fitted transformer"):
@@ -507,7 +509,7 @@ def test_models_are_parameters_like_others(name):
     else:
         assert eval(repr(policy)).get_params() == policy.get_params() == copy.get_params()  # noqa: S307
         assert fresh(policy).set_params(model=Model(kind="shared")).model == Model(kind="shared")
-    with pytest.raises(ValueError, match="model cannot change after learning"):
+    with pytest.raises(ValueError, match="model cannot be changed after learning"):
         copy.set_params(model=Model(kind="shared", discount=0.123))
 
 

@@ -32,7 +32,7 @@ ERRORS = {
     "percentages instead of probabilities": (
         lambda log: log.assign(p_new=100 * log["p_new"]),
         ["--policy", "column:p_new"],
-        "probabilities in column 'p_new' must be 0 to 1, got ",
+        "probabilities in column 'p_new' must be between 0 and 1, got ",
     ),
     "the propensities as the policy": (
         lambda log: log,
@@ -95,7 +95,7 @@ def test_swapped_columns():
     log = policy_probabilities(make_log(4_000))
     swapped = log.rename(columns={"propensity": "p_new", "p_new": "propensity"})
     found = evaluate(Log.open(swapped, contexts=["x_low", "x_high"]), "column:p_new")
-    assert "They are not those with which arms were chosen" in only_warning(
+    assert "They are not the probabilities with which arms were chosen" in only_warning(
         found, "propensities do not fit the log"
     )
 

@@ -153,14 +153,14 @@ def test_a_changed_log_does_not_resume(path, small_parts, tmp_path, monkeypatch)
 
 def test_policies_that_learn_in_order(path, small_parts, two_workers, tmp_path):
     policy = LinUCB(model=Model(link="logistic"), random_state=0)
-    with pytest.raises(ValueError, match=r"the order of rewards matters to LinUCB.*; evaluate it without"):
+    with pytest.raises(ValueError, match=r"LinUCB.* depends on the order of rewards; evaluate it without"):
         evaluate(path, policy, cluster=two_workers)
     whole = evaluate(path, policy)
     assert_same(evaluate(path, policy, checkpoint=tmp_path / "unfinished").to_dict(), whole.to_dict())
 
 
 def test_policies_that_cannot_be_pickled(path, tmp_path):
-    with pytest.raises(ValueError, match="checkpoint needs policies that can be pickled, such as functions of a"):
+    with pytest.raises(ValueError, match="checkpoint needs policies that can be pickled, such as module-level"):
         evaluate(path, {"choice": lambda frame: frame["x_high"]}, checkpoint=tmp_path)
 
 
@@ -173,5 +173,5 @@ def test_the_command_on_a_cluster(path, expected, tmp_path, capsys):
     assert not (tmp_path / "unfinished").exists()
     assert main([*arguments, "--learning", "--out", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
-        "error: learning needs the rows of the log one after the other; evaluate without a cluster\n"
+        "error: learning processes the rows of the log in order; evaluate without a cluster\n"
     )

@@ -73,7 +73,7 @@ def test_gamma_0_is_bitwise_identical_to_linucb(source):
 
 def test_experiments_by_name():
     assert as_experiments([]) == EXPERIMENTS
-    with pytest.raises(ValueError, match=r"experiments must be some of table_comparison, .*, got 'table_9'"):
+    with pytest.raises(ValueError, match=r"experiments must be among table_comparison, .*, got 'table_9'"):
         as_experiments(["table_9"])
 
 

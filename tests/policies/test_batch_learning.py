@@ -97,7 +97,7 @@ def test_parts_add_up(model):
     whole = FairLinUCB(gamma=2.0, model=model, random_state=0)
     whole.learn_logged(*log)
     assert_alike(policy, whole)
-    # On top of what was must be learned once, and has been, and on with decisions of its own.
+    # On top of what has already been learned, and on with decisions of its own.
     policy.learn_logged(*make(seed=1))
     one_by_one(policy, *make(n=20, seed=2))
     for seed, n in ((1, 120), (2, 20)):
@@ -134,7 +134,7 @@ def test_what_is_refused():
     policy = LinUCB(random_state=0)
     for wrong, message in (
         ((contexts, arms, rewards + 1.0, groups), r"reward must lie in \[0, 1\], got .* declare its range"),
-        ((contexts, arms, rewards[:-1], groups), "rewards must be one per context, got 119 for 120"),
+        ((contexts, arms, rewards[:-1], groups), "rewards must have one entry per context, got 119 for 120"),
         ((contexts * np.nan, arms, rewards, groups), "contexts must be finite"),
         (
             (contexts, Categorical(arms.codes, [True, "b", "c"]), rewards, groups),

@@ -158,7 +158,7 @@ def test_another_baseline_may_be_set_before_learning_and_not_after():
     decision = policy.choose(np.eye(2), arms=["a", "b"])
     assert decision.arm == "b"
     policy.learn(decision, 0.5)
-    with pytest.raises(ValueError, match="baseline cannot change after learning, got 'a'"):
+    with pytest.raises(ValueError, match="baseline cannot be changed after learning, got 'a'"):
         policy.set_params(baseline="a")
 
 

@@ -502,7 +502,9 @@ def test_a_device_that_cannot_hold_one_user_says_so(traffic, device, monkeypatch
         raise MemoryError
 
     monkeypatch.setattr(device_round.DeviceRound, "_score", full)
-    with pytest.raises(DeviceError, match=r"device must have memory for the scores of one user, got 'c.*24 arms"):
+    with pytest.raises(
+        DeviceError, match=r"device must have enough memory for the scores of one user, got 'c.*24 arms"
+    ):
         LinUCB().choose_many(traffic.offer, device=DEVICES[device])
 
 
@@ -600,7 +602,9 @@ def test_auto_is_the_processor_if_what_was_learned_does_not_fit(traffic, policy,
 
     monkeypatch.setattr(ArmMatrices, "_allocate", full)
     monkeypatch.setattr(device_round, "_SCORES_ON_HOST", 20 * N_ARMS)
-    with pytest.raises(DeviceError, match=r"device must have memory for what the policy has learned, got 'cpu'"):
+    with pytest.raises(
+        DeviceError, match=r"device must have enough memory for what the policy has learned, got 'cpu'"
+    ):
         policy.choose_many(traffic.offer, traffic.sex, device=NUMPY)
     check_same(policy, traffic.offer, traffic.sex, "auto")
 
@@ -629,7 +633,7 @@ def test_names_of_devices(name):
 def test_what_a_device_cannot_do_is_refused(traffic):
     with pytest.raises(DeviceError, match=r"device must be \"cpu\" for LinTS, whose terms are written for NumPy"):
         LinTS().choose_many(traffic.offer, device=NUMPY)
-    with pytest.raises(DeviceError, match=r"device must be \"cpu\" where users have different eligible arms"):
+    with pytest.raises(DeviceError, match=r"device must be \"cpu\" if users have different eligible arms"):
         LinUCB().choose_many(traffic.offer, eligible=[[0]] * N_USERS, device=NUMPY)
     with pytest.raises(DeviceError, match=r"device must be \"cpu\" for NeuralLinear"):
         NeuralLinear().choose_many(traffic.offer, device=NUMPY)

@@ -201,5 +201,5 @@ def test_parameters_can_change_until_something_is_learned():
     policy = FairGreedy(random_state=0).set_params(arm_groups=[("a", "f")], memory=3, growth=0.0)
     policy.learn(policy.choose(np.eye(2), arms=["a", "b"]), 0.5)
     assert policy.candidates.to_json() == ["f", "b"]
-    with pytest.raises(ValueError, match="memory cannot change after learning"):
+    with pytest.raises(ValueError, match="memory cannot be changed after learning"):
         policy.set_params(memory=5)

@@ -81,31 +81,31 @@ def test_permuted_columns_are_refused(names):
     policy = trained()
     for frame in (FRAME[names], pl.from_pandas(FRAME[names])):
         before = policy.checksum()
-        assert "in their order" in message_of(lambda frame=frame: policy.choose(frame))
-        assert "in their order" in message_of(lambda frame=frame: policy.choose_many([frame]))
-        assert "in their order" in message_of(lambda frame=frame: policy.learn_logged(frame, IDS, [0.5] * 4))
+        assert "in the same order" in message_of(lambda frame=frame: policy.choose(frame))
+        assert "in the same order" in message_of(lambda frame=frame: policy.choose_many([frame]))
+        assert "in the same order" in message_of(lambda frame=frame: policy.learn_logged(frame, IDS, [0.5] * 4))
         assert policy.checksum() == before
         policy.choose(frame[list(policy.feature_names_in_)])
 
 
-RULE = "contexts must have the columns of the frames before, in their order: "
-REMEDY = "; select them by frame[list(policy.feature_names_in_)]"
-ENCODE = "; encode it first, or give the tables to a Recommender"
+RULE = "contexts must have the same columns as earlier data frames, in the same order: "
+REMEDY = "; select them with frame[list(policy.feature_names_in_)]"
+ENCODE = "; encode it first, or pass the tables to a Recommender"
 DROP = "or drop it (reset_index(drop=True))"
 
 CONTEXTS = {
     "permuted": (FRAME[NAMES[::-1]], f"{RULE}column 0 must be 'age', got 'stars'{REMEDY}"),
     "renamed": (FRAME.rename(columns={"price": "cost"}), f"{RULE}column 1 must be 'price', got 'cost'{REMEDY}"),
-    "one more": (FRAME.assign(more=1), f"{RULE}column 3 must be no more columns, got 'more'{REMEDY}"),
+    "one more": (FRAME.assign(more=1), f"{RULE}column 3 must not exist, got 'more'{REMEDY}"),
     "one less": (FRAME[NAMES[:2]], f"{RULE}column 2 must be 'stars', got no column{REMEDY}"),
     "polars": (pl.from_pandas(FRAME[NAMES[::-1]]), f"{RULE}column 0 must be 'age', got 'stars'{REMEDY}"),
     "numbers as names": (
         pd.DataFrame(VALUES),
-        "contexts must have non-empty strings as names of columns, got 0; rename the columns, or give an array",
+        "contexts must have non-empty strings as column names, got 0; rename the columns, or pass an array",
     ),
     "the same name twice": (
         FRAME.set_axis(["age", "age", "stars"], axis=1),
-        "contexts must have columns with different names, got 'age' twice; rename one",
+        "contexts must have unique column names, got 'age' twice; rename one",
     ),
     "text": (
         FRAME.assign(price=["a", "b", "c", None]),
@@ -150,7 +150,7 @@ CONTEXTS = {
     ),
     "an index twice": (
         FRAME.set_axis(["w", "x", "w", "z"]),
-        "arm ids must differ, got these more than once: ['w']",
+        "arm ids must be unique, got ['w'] more than once",
     ),
     "an index of levels": (
         FRAME.set_axis(pd.MultiIndex.from_product([["a", "b"], [1, 2]])),
@@ -176,7 +176,7 @@ def test_names_are_known_from_the_first_frame_on():
     message_of(lambda: policy.choose(FRAME.assign(price=np.inf)))
     assert policy.feature_names_in_ is None, "a frame that was refused has no say"
     policy.choose(FRAME)
-    assert "in their order" in message_of(lambda: policy.choose(FRAME[NAMES[::-1]]))
+    assert "in the same order" in message_of(lambda: policy.choose(FRAME[NAMES[::-1]]))
     assert policy.choose(VALUES).arm in range(4), "arrays have no names"
     other = LinUCB(random_state=0)
     other.choose(FRAME)
@@ -189,7 +189,7 @@ def test_names_are_saved_and_merged(tmp_path):
     policy.save(tmp_path / "policy")
     loaded = Policy.load(tmp_path / "policy")
     assert loaded.feature_names_in_.tolist() == NAMES
-    assert "in their order" in message_of(lambda: loaded.choose(FRAME[NAMES[::-1]]))
+    assert "in the same order" in message_of(lambda: loaded.choose(FRAME[NAMES[::-1]]))
     assert LinUCB(random_state=1).merge(policy).feature_names_in_.tolist() == NAMES
     assert policy.merge(trained(VALUES)).feature_names_in_.tolist() == NAMES
     assert message_of(lambda: policy.merge(trained(FRAME[NAMES[::-1]]))) == (
@@ -218,8 +218,8 @@ def test_an_index_names_the_arms():
     assert policy.choose(FRAME, arms=IDS).arms == tuple(IDS), "a default index is no name"
     assert policy.choose(nw.from_native(NAMED)).arms == tuple(IDS)
     assert message_of(lambda: policy.choose(NAMED, arms=IDS[::-1])) == (
-        "arms must be those in the index of contexts where both are given, got others; drop the index "
-        "(reset_index(drop=True)), or leave arms out"
+        "arms must match the index of contexts if both are given, got other ids; drop the index "
+        "(reset_index(drop=True)), or omit arms"
     )
 
 
@@ -227,15 +227,15 @@ def test_a_catalogue_of_a_frame():
     assert Catalogue(NAMED, 1).arms == tuple(IDS)
     assert Catalogue(pl.from_pandas(FRAME), 1, IDS).arms == tuple(IDS)
     assert message_of(lambda: Catalogue(NAMED, 1, IDS[::-1])) == (
-        "arms must be those in the index of features where both are given, got others; drop the index "
-        "(reset_index(drop=True)), or leave arms out"
+        "arms must match the index of features if both are given, got other ids; drop the index "
+        "(reset_index(drop=True)), or omit arms"
     )
     assert message_of(lambda: Catalogue(FRAME.assign(age="a"), 1)) == (
         f"features must have numbers in every column, got text in column 'age'{ENCODE}"
     )
 
 
-ORDER = "arms must have an order, got a {}; give a list, one id per context"
+ORDER = "arms must be ordered, got a {}; pass a list with one id per context"
 
 
 @pytest.mark.parametrize(
@@ -281,19 +281,19 @@ def test_columns_and_arrays_of_ids():
     [
         (
             [FRAME, FRAME[NAMES[::-1]]],
-            "contexts of all users must have the same columns, got another for user 1; select them alike: "
-            "frame[names]",
+            "contexts of all users must have the same columns, got a difference between users 0 and 1; "
+            "select the same columns: frame[names]",
         ),
         (
             [NAMED, NAMED.set_axis(IDS[::-1])],
-            "contexts of all users must have the same index, got another for user 1; offer the same arms in the "
-            "same order, and name those of each user by eligible",
+            "contexts of all users must have the same index, got a difference between users 0 and 1; "
+            "offer the same arms in the same order, and restrict the arms of each user with eligible",
         ),
         ([FRAME, VALUES], "contexts must be a data frame for every user, or for none, got ndarray for user 1"),
         (
             [FRAME, FRAME[:2]],
             "contexts of all users must have one row per arm on offer, got 2 row(s) for user 1 and 4 for user 0; "
-            "name the arms of each user by eligible",
+            "restrict the arms of each user with eligible",
         ),
         (
             FRAME,
@@ -338,10 +338,10 @@ def test_a_column_of_groups(column, attribute):
         (PEOPLE[:2], "groups must have one group per user, None if unknown, got 2 for 3 user(s)"),
         (
             PEOPLE.to_numpy(),
-            "groups must be one group per user, got an array of shape (3, 3); give a data frame, or a mapping for "
-            "each user, so that attributes have names",
+            "groups must have one entry per user, got an array of shape (3, 3); pass a data frame, or a mapping "
+            "for each user, so that attributes have names",
         ),
-        (PEOPLE.set_axis([0, 1, 2], axis=1), "groups must have non-empty strings as names of columns, got 0; "),
+        (PEOPLE.set_axis([0, 1, 2], axis=1), "groups must have non-empty strings as column names, got 0; "),
         (PEOPLE.sex.rename(3), "attribute of a group must be a non-empty string, got 3"),
         (
             PEOPLE.assign(band=[0.5, 1, 2]),
@@ -356,7 +356,7 @@ def test_a_column_of_groups(column, attribute):
             "groups['born'] must have text or integers as values, got Timestamp('2020-01-01 00:00:00') of type "
             "Timestamp in row 0; write it as text",
         ),
-        ({"f", "m", "x"}, "groups must have an order, got a set; give a list, one per user"),
+        ({"f", "m", "x"}, "groups must be ordered, got a set; pass a list with one group per user"),
         (
             ["f", True, "m"],
             "group must be a string, an integer, or a mapping of attributes to these, got True of type bool; "
@@ -382,11 +382,11 @@ def test_the_group_of_a_row():
     assert policy.choose(VALUES, PEOPLE.iloc[[0]]).group == KEYS[0]
     assert policy.choose(VALUES, pl.from_pandas(PEOPLE)[1]).group == KEYS[1]
     assert message_of(lambda: policy.choose(VALUES, PEOPLE[["sex", "vip"]].iloc[0])) == (
-        "group must have strings or integers as values, got True for 'vip': a row does not keep the types of its "
-        "columns; give a frame of one row, such as frame.loc[[label]]"
+        "group must have strings or integers as values, got True for 'vip': extracting a row changes the types "
+        "of its columns; pass a data frame with one row, such as frame.loc[[label]]"
     )
     assert message_of(lambda: policy.choose(VALUES, PEOPLE)) == (
-        "group must be of one user, got a frame of 3 row(s); use choose_many"
+        "group must describe one user, got a data frame with 3 row(s); use choose_many"
     )
     assert message_of(lambda: policy.choose(VALUES, PEOPLE.sex)) == (
         "group must be a string, an integer, or a mapping of attributes to these, got a Series whose index has no "
@@ -401,7 +401,7 @@ def test_rewards_in_columns():
     policy = LinUCB(random_state=0)
     decisions = policy.choose_many(np.stack([VALUES] * 3))
     assert message_of(lambda: policy.learn_many(decisions, pd.DataFrame({"reward": [0.1, 0.2, 0.3]}))) == (
-        "rewards must be one per decision in a list or a column, got a DataFrame; give one of its columns"
+        "rewards must be a list or a column with one reward per decision, got a DataFrame; pass one of its columns"
     )
     assert policy.rounds_learned == 0
     policy.learn_many(decisions[:1], pd.Series([0.1], index=["x"]))
@@ -429,5 +429,6 @@ def test_frames_are_read_without_importing_their_libraries():
 def test_a_table_of_pyarrow_needs_narwhals(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals", None)
     assert message_of(lambda: LinUCB().choose(pa.table({"a": [1.0]}))) == (
-        "contexts must be an array or a frame of pandas or polars, got Table; install narwhals to give it directly"
+        "contexts must be an array or a pandas or polars data frame, got Table; "
+        "install narwhals to pass it directly"
     )

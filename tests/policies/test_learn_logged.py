@@ -179,34 +179,34 @@ REFUSED = {
     ),
     "a frame of rewards": (
         {"rewards": pd.DataFrame({"reward": REWARDS})},
-        "rewards must be one number per decision, got a DataFrame that is none; give a list, an array of one "
-        "dimension or one column of a frame",
+        "rewards must be numbers, one per decision, got a DataFrame that cannot be converted; pass a list, a "
+        "one-dimensional array or one column of a data frame",
     ),
     "text": (
         {"rewards": ["good"] * N},
-        "rewards must be one number per decision, got a list that is none; give a list, an array of one dimension "
-        "or one column of a frame",
+        "rewards must be numbers, one per decision, got a list that cannot be converted; pass a list, a "
+        "one-dimensional array or one column of a data frame",
     ),
     "too few rewards": (
         {"rewards": REWARDS[:-1]},
-        f"rewards must be one per context, got {N - 1} for {N} context(s)",
+        f"rewards must have one entry per context, got {N - 1} for {N} context(s)",
     ),
-    "too few arms": ({"arms": ARMS[:-1]}, f"arms must be one per context, got {N - 1} for {N} context(s)"),
+    "too few arms": ({"arms": ARMS[:-1]}, f"arms must have one entry per context, got {N - 1} for {N} context(s)"),
     "too few groups": (
         {"groups": SEX[:-1]},
-        f"groups['group'] must be one per context, got {N - 1} for {N} context(s)",
+        f"groups['group'] must have one entry per context, got {N - 1} for {N} context(s)",
     ),
     "too few of none": (
         {"groups": [None]},
-        f"groups['group'] must be one per context, got 1 for {N} context(s)",
+        f"groups['group'] must have one entry per context, got 1 for {N} context(s)",
     ),
     "too few codes": (
         {"groups": {"sex": Categorical(np.zeros(3, np.int32), ["f"])}},
-        f"groups['sex'] must be one per context, got 3 for {N} context(s)",
+        f"groups['sex'] must have one entry per context, got 3 for {N} context(s)",
     ),
     "no arm": (
         {"arms": changed(ARMS.tolist(), 5, None)},
-        "arms must have an id for every decision, got none in row 5; leave it out",
+        "arms must have an id for every decision, got none in row 5; leave out the row",
     ),
     "an arm that is a fraction": (
         {"arms": changed(ARMS.tolist(), 5, 0.5)},
@@ -231,8 +231,8 @@ REFUSED = {
     ),
     "another order": (
         {"rewards": OTHER_ORDER},
-        "rewards must have the index of contexts, got another; bring them into one order "
-        "(rewards.loc[contexts.index]), or drop both indices (reset_index(drop=True))",
+        "rewards must have the same index as contexts, got a different one; align them "
+        "(rewards.loc[contexts.index]), or drop both indexes (reset_index(drop=True))",
     ),
     "contexts that are infinite": (
         {"contexts": X + np.inf},

@@ -189,7 +189,7 @@ def test_parameters_can_change_until_something_is_learned():
     policy = NeuralLinear(random_state=0).set_params(hidden=(7,), growth=1.0)
     policy.learn(policy.choose(np.eye(2)), 0.5)
     assert policy.reward_model.regression.width == 8
-    with pytest.raises(ValueError, match="hidden cannot change after learning"):
+    with pytest.raises(ValueError, match="hidden cannot be changed after learning"):
         policy.set_params(hidden=(3,))
 
 
@@ -197,5 +197,5 @@ def test_networks_are_not_sums_so_policies_do_not_merge():
     one, other = NeuralLinear(random_state=0), NeuralLinear(random_state=1)
     for policy in (one, other):
         policy.learn(policy.choose(np.eye(2)), 0.5)
-    with pytest.raises(ValueError, match="policies with model=NeuralLinearModel do not merge"):
+    with pytest.raises(ValueError, match="policies with model=NeuralLinearModel cannot be merged"):
         one.merge(other)

@@ -53,7 +53,7 @@ def test_a_decision_of_0_1_0_can_be_learned_once(name):
     decision = Decision.from_dict(EXPECTED[name]["open"])
     policy.learn(decision, 0.5)
     assert policy.rounds_learned == EXPECTED[name]["rounds"] + 1
-    with pytest.raises(ValueError, match="must be learned once"):
+    with pytest.raises(ValueError, match="has already been learned"):
         policy.learn(decision, 0.5)
 
 

@@ -217,5 +217,5 @@ def test_a_row_that_float64_cannot_hold_stops_its_slate_and_nothing_is_learned_t
     with pytest.raises(ValueError, match="scale the columns to about 1"):
         policy.learn(other, 0.5)
     assert policy.rounds_learned == 2
-    with pytest.raises(ValueError, match="must be learned once, and has been"):
+    with pytest.raises(ValueError, match="has already been learned"):
         policy.learn(other, 0.5)

@@ -36,7 +36,7 @@ def test_a_group_without_room_and_one_that_does_not_exist_cannot_be_added():
 
 def test_arrays_of_other_lengths_are_refused():
     numbers = SortedGroups(np.array([0]), np.array([0.5]), n_groups=1)
-    with pytest.raises(ValueError, match=r"groups and values must be as many, got \(1,\) and \(2,\)"):
+    with pytest.raises(ValueError, match=r"groups and values must have the same shape, got \(1,\) and \(2,\)"):
         numbers.add(np.array([0]), np.array([0.1, 0.2]))
     with pytest.raises(ValueError, match=r"limits must have a column for each group, got \(1, 1\) and \(2,\)"):
         numbers.shares_up_to(np.array([0, 0]), np.array([[0.1]]), unknown=0.5)

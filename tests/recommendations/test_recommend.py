@@ -393,7 +393,7 @@ def test_auto_is_the_processor_if_the_device_has_too_little_memory(run, monkeypa
     assert run(notify=told.append) == expected  # as a run on the processor, which it was
     assert told == [f"resuming after an interruption: 2 of {N_BLOCKS} blocks are finished"]
     assert [n_users for n_users, device in calls if device != "cpu"] == [1]
-    with pytest.raises(DeviceError, match="device must have memory for"):
+    with pytest.raises(DeviceError, match="device must have enough memory for"):
         run(device=NUMPY)
 
 
@@ -525,7 +525,7 @@ def test_groups_with_names_of_the_output(tables, tmp_path):
     [
         (
             lambda items: items.reset_index(drop=True),
-            "no column of ids; name it item or arm or id or item_id, got",
+            "must have a column of ids, named item or arm or id or item_id, got",
         ),
         (lambda items: items.drop(columns="topic"), "there is no column 'topic', the feature that the policy was"),
         (
@@ -545,8 +545,10 @@ def test_unusable_items(run, tables, tmp_path, change, message):
 def test_policies_without_items_or_encoders(folder, tables, tmp_path):
     policy, out = LinUCB(random_state=0), tmp_path / "out.parquet"
     policy.save(tmp_path / "p.safetensors")
-    with pytest.raises(ValueError, match="a policy without the encoders of users and items; save its Recommender"):
+    with pytest.raises(
+        ValueError, match="contains a policy without encoders of users and items; save its Recommender"
+    ):
         recommend(tmp_path / "p.safetensors", tables.users, out)
     Recommender.load(folder / "greedy.safetensors").policy.save(tmp_path / "p.safetensors")
-    with pytest.raises(ValueError, match=r"a policy without items; name a file with items \(--items\)"):
+    with pytest.raises(ValueError, match=r"contains a policy without items; pass a file of items \(--items\)"):
         recommend(tmp_path / "p.safetensors", tables.users, out)

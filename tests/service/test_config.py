@@ -120,14 +120,14 @@ def test_the_secret_is_beside_the_configuration(tmp_path):
         ),
         (
             {"policy": "EqualRegretLinUCB"},
-            "got EqualRegretLinUCB, whose state does not follow from the log; choose another policy",
+            "got EqualRegretLinUCB, whose state cannot be rebuilt from the log; choose another policy",
         ),
         ({"policy": "LinUCB(model=Model(feature_map=Nystroem))"}, "a feature map must be fitted to contexts"),
         ({"matches": ["age"]}, "matches must name attributes or categorical features, got 'age'"),
-        ({"matches": ["gender", "gender"]}, "matches must be unique, got more than once: gender"),
+        ({"matches": ["gender", "gender"]}, "matches must be unique, got duplicates: gender"),
         (
             {"attributes": {"gender": ["a", "a"]}, "matches": []},
-            "attributes.gender must be unique, got more than once: a",
+            "attributes.gender must be unique, got duplicates: a",
         ),
         ({"attributes": {"gender": []}, "matches": []}, "attributes.gender: Tuple should have at least 1 item"),
         (
@@ -145,21 +145,24 @@ def test_the_secret_is_beside_the_configuration(tmp_path):
         ),
         (
             {"features": {"w": {"values": ["a", "a"]}}, "matches": []},
-            "values must be unique, got more than once: a",
+            "values must be unique, got duplicates: a",
         ),
-        ({"features": {"w\n": {"values": ["a"]}}, "matches": []}, "no control characters"),
+        ({"features": {"w\n": {"values": ["a"]}}, "matches": []}, "must not contain control characters"),
         (
             {"features": {"a": {"values": ["b"]}, "a=b": {"low": 0, "high": 1}}, "matches": []},
-            "columns must be unique, got more than once: a=b",
+            "columns must be unique, got duplicates: a=b",
         ),
-        ({"features": {}, "arm_features": {}, "matches": [], "arms": []}, "contexts must have a column"),
+        (
+            {"features": {}, "arm_features": {}, "matches": [], "arms": []},
+            "contexts must have at least one column, got none",
+        ),
         (
             {"arm_features": {"match:x": {"low": 0, "high": 1}}, "arms": []},
             "arm_features must not begin with 'match:', got 'match:x'; use matches",
         ),
         ({"arms": [{"arm": "a"}]}, r"arms\.0\.features: Field required"),
         ({"arms": [{"arm": "a", "features": {"hours": 50}}]}, "less than or equal to 40"),
-        ({"arms": [{"arm": "a", "features": {"hours": 5}}] * 2}, "arms must be unique, got more than once: a"),
+        ({"arms": [{"arm": "a", "features": {"hours": 5}}] * 2}, "arms must be unique, got duplicates: a"),
         ({"arms": [{"arm": "a", "features": {"hours": 5, "x": 1}}]}, "Extra inputs"),
         ({"store": {"url": "mysql://x"}}, "store.url"),
         ({"reward": {"low": 1, "high": 0}}, "reward_range"),

@@ -61,8 +61,8 @@ def test_an_arm_without_a_feature_that_has_lost_its_default_is_refused_at_the_st
 def test_a_service_whose_log_cannot_be_evaluated_says_so(policy, warns, caplog):
     server._warn_of_certainty(small_config(policy=policy))
     message = (
-        "EvenLinUCB always picks the arm with the highest score, so its log says probability 1, and no other "
-        "policy can be evaluated on it; to change that, set min_probability, as in "
+        "EvenLinUCB always picks the arm with the highest score, so all propensities in its log are 1, and no "
+        "other policy can be evaluated on it; to change that, set min_probability, as in "
         "EvenLinUCB(min_probability=0.001)"
     )
     assert caplog.messages == [message] * warns
@@ -127,7 +127,7 @@ def test_a_server_that_has_no_time_for_a_snapshot_stops_without_an_error(serving
         connection.execute("LOCK TABLE snapshots IN EXCLUSIVE MODE")
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(DEADLINE) == -signal.SIGTERM  # as uvicorn ends when it has stopped
-    assert server.said().count("the last snapshot was not finished within 2.5 s; the next start") == 1
+    assert server.said().count("the last snapshot did not finish within 2.5 s; the next start") == 1
     assert "could not stop" not in server.said()
 
 

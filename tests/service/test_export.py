@@ -205,7 +205,7 @@ def test_nothing_is_exported_from_an_empty_folder(tmp_path):
         ended = run(tmp_path, "export", file)
         assert (ended.returncode, ended.stdout) == (2, "")
         assert ended.stderr.startswith(
-            "error: sqlite:///fairbandits.db holds no log; `fairbandits serve` creates one"
+            "error: sqlite:///fairbandits.db holds no log; create one with `fairbandits serve`"
         )
         assert len(ended.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []

@@ -67,7 +67,7 @@ def test_sources_are_limited_by_themselves():
     now[0] = 60.0
     later = record(source="192.0.2.7")
     assert limit.filter(later)
-    assert later.getMessage() == "said (5 lines of this source were left out before)"
+    assert later.getMessage() == "said (5 earlier lines from this source were suppressed)"
     # Without an address, the line of code is the source.
     assert sum(limit.filter(record(line=2)) for _ in range(100)) == 20
     assert limit.filter(record(line=3))

@@ -171,8 +171,8 @@ def test_the_description_has_the_columns_of_the_recommender(tmp_path):
     schemas = served(saved_config(tmp_path), ask)
     features = schemas["UserFeatures"]["properties"]
     assert list(features) == ["age", "city", "since", "speaks"]
-    assert "Known: Oslo, Rome. Others are accepted too." in str(features["city"])
-    assert "below 25 or above 61" in str(features["age"])
+    assert "Known values: Oslo, Rome. Other values are accepted too." in str(features["city"])
+    assert "Numbers outside 25 to 61 are clipped" in str(features["age"])
     assert list(schemas["ArmFeatures"]["properties"]) == ["genre", "hours", "language"]
     assert "required" not in schemas["UserFeatures"]
 
@@ -275,12 +275,12 @@ def test_a_missing_file_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"policy": "LinUCB"}, "policy must be left out: the file of recommender has all of it"),
+        ({"policy": "LinUCB"}, "policy must not be set together with recommender, whose file defines them"),
         (
             {"features": {}, "attributes": {}, "arm_features": {}, "matches": [], "catalogue": "x", "arms": []},
-            "features, attributes, arm_features, matches, catalogue, arms must be left out",
+            "features, attributes, arm_features, matches, catalogue, arms must not be set together",
         ),
-        ({"reward": {"low": 0, "window_days": 3}}, r"reward\.low must be left out"),
+        ({"reward": {"low": 0, "window_days": 3}}, r"reward\.low must not be set together with recommender"),
     ],
 )
 def test_what_the_file_has_must_not_be_configured(tmp_path, changed, message):
@@ -298,19 +298,19 @@ def test_recommenders_that_a_service_cannot_start_from(tmp_path):
     path = tmp_path / "policy.safetensors"
     policy = FairLinUCB(random_state=0)
     policy.save(path)
-    with pytest.raises(ValueError, match=r"policy\.safetensors: a policy without users and items"):
+    with pytest.raises(ValueError, match=r"policy\.safetensors: contains a policy without users and items"):
         load_config(path)
     path.write_text("text")
     with pytest.raises(ValueError, match=r"policy\.safetensors: not a policy file"):
         load_config(path)
-    with pytest.raises(ValueError, match="whose state does not follow from the log"):
+    with pytest.raises(ValueError, match="whose state cannot be rebuilt from the log"):
         saved_config(tmp_path, trained(EqualRegretLinUCB(random_state=0)))
     scaler = ColumnTransformer([("age", StandardScaler(), ["age"])]).fit(USERS)
     with pytest.raises(
         ValueError, match="a service cannot load the custom transformer of users; save a recommender"
     ):
         saved_config(tmp_path, Recommender(FairLinUCB(), USERS, ITEMS, user_encoder=scaler))
-    with pytest.raises(ValueError, match="ids of items must differ as text, got both a number and its text"):
+    with pytest.raises(ValueError, match="item ids must be unique as text, got both a number and its text form"):
         saved_config(tmp_path, Recommender(FairLinUCB(), USERS, ITEMS.set_axis([1, "1", 2])))
 
 
@@ -367,7 +367,7 @@ def test_groups_of_any_name_are_compared(tmp_path):
     engine = opened(config)
     findings = Findings(engine.monitor.frozen(), config).to_dict()
     assert findings["comparisons"] == []
-    assert findings["sentence"].startswith("No decision was for a user whose group is known")
+    assert findings["sentence"].startswith("No decision so far was for a user with a known group")
     for number in range(60):
         decided = decide(engine.recommender, USER["features"], {"sex": "fm"[number % 2], "band": number})
         write(engine, decided)

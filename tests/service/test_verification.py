@@ -68,7 +68,7 @@ def test_a_snapshot_that_is_not_the_state_of_the_log(path):
         (newest, _), (_, parts) = store.read_snapshots()
         spoil(path, delete(snapshots).where(snapshots.c.seq == newest))
         store.save_snapshot(newest, parts)
-    with pytest.raises(ValueError, match=f"the snapshot at entry {newest} is not the state that follows"):
+    with pytest.raises(ValueError, match=f"the snapshot at entry {newest} differs from the state that a replay"):
         verify(load_config(path))
 
 
@@ -77,7 +77,7 @@ def test_snapshots_of_another_policy_are_not_compared(path, tmp_path):
     (tmp_path / "other.toml").write_text(text)
     status, out, _ = command("verify", tmp_path / "other.toml", folder=tmp_path)
     assert status == 0
-    assert "state: not compared; there are no two states of this configuration to compare" in out
+    assert "state: not compared, because this configuration has fewer than two states to compare" in out
 
 
 @pytest.mark.parametrize(
@@ -99,5 +99,6 @@ def test_a_damaged_log_is_one_line_and_status_2(path, tmp_path, arguments):
     assert status == 2
     assert len(lines) == 1, err
     assert (
-        "does not match its digest" in lines[0] or "is not as it was written; run `fairbandits verify`" in lines[0]
+        "does not match its digest" in lines[0]
+        or "was changed after it was written; run `fairbandits verify`" in lines[0]
     )

@@ -61,7 +61,7 @@ def test_a_worker_that_is_killed_or_freezes_is_replaced(server):
     wait_until(lambda: len(found := workers_of(server)) == 2 and not {*found} & {*before})
     server.wait()
     for worker in before:
-        assert f"worker {worker} ended (status -9); another one starts" in server.said()
+        assert f"worker {worker} exited (status -9); starting another one" in server.said()
     server.process.send_signal(signal.SIGTERM)
     assert server.process.wait(15) == 0
 
@@ -74,7 +74,7 @@ def test_the_other_worker_goes_on_while_a_lock_keeps_a_new_one_from_starting(ser
         database.execute("BEGIN IMMEDIATE")
         os.kill(before[0], signal.SIGKILL)
         wait_until(lambda: "database is locked" in server.said())
-        wait_until(lambda: server.said().count("another one starts") == 2)
+        wait_until(lambda: server.said().count("starting another one") == 2)
         assert before[1] in workers_of(server)
     server.wait()
 

@@ -143,7 +143,7 @@ def test_valid_worlds_pass():
             r"groups must have the same attributes in every round, got \['sex'\] after \[\]",
         ),
         ({"arms": ["x"]}, r"one id per row of contexts, got 1 for 3"),
-        ({"arms": ["x", "y", "x"]}, "arm ids must differ"),
+        ({"arms": ["x", "y", "x"]}, "arm ids must be unique"),
         ({"arms": ["x", "y", 0.5]}, "arm id must be a string or an integer, got 0.5"),
         ({"arms": ["x", "y", True]}, "arm id must be a string or an integer, got True"),
         ({"arms": "xyz"}, "arms must be a sequence of ids"),

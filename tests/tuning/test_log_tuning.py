@@ -97,7 +97,7 @@ def test_rewards_in_other_units(frame):
 
 
 def test_small_logs_are_refused(frame):
-    with pytest.raises(ValueError, match="has too few users to fit, to select and to hold out; use a larger log"):
+    with pytest.raises(ValueError, match="the log has too few users for fitting, selection and a held-out test"):
         tune(EpsilonGreedy(), GRID, frame[:2])
 
 

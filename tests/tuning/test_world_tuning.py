@@ -67,7 +67,7 @@ def test_processes_and_forms_of_worlds_make_no_difference(result):
     from_list = tune(LinUCB(), GRID, worlds, seeds=99)
     assert from_list.table() == result.table()
     assert from_list.held_out is None
-    assert "no held-out figures; those of the trials are too good" in repr(from_list)
+    assert "no held-out estimates; the estimates of the trials are optimistic" in repr(from_list)
 
 
 def test_a_class_and_a_single_world():
@@ -115,7 +115,7 @@ def test_another_objective():
             {"world_or_log": lambda seed: seed},
             "the function must return a world, with visits.. and a length, got 0",
         ),
-        ({"evaluation": {"uniform": True}}, "table and evaluation must be None for worlds, got others"),
+        ({"evaluation": {"uniform": True}}, "table and evaluation must be None for worlds, got other values"),
         ({"objective": lambda trace: float("nan")}, "the objective must be a number for at least one setting"),
     ],
 )

@@ -42,7 +42,7 @@ PLOTS = {
     "audit of many groups": (audited, {"attributes": "sex"}, "Mean reward by sex", "not shown"),
     "audit over time": (small_audit, {"over_time": True}, "Reward gap by sex over time", ""),
     "sequential audit over time": (
-        lambda: small_audit(sequential=True), {"over_time": True}, "Mean reward by sex so far", "",
+        lambda: small_audit(sequential=True), {"over_time": True}, "Cumulative mean reward by sex", "",
     ),
     "evaluation": (small_evaluation, {}, "Mean reward of each policy", "mean reward per decision"),
     "evaluation by sex": (small_evaluation, {"attribute": "sex"}, "Mean reward of each policy", "mean reward"),
@@ -124,11 +124,11 @@ def test_names_are_not_read_as_formulas():
         (lambda: comparison().plot(world="Mars"), "world must be one of 0, 1, 2"),
         (
             lambda: audit(make(n=10), groups=["sex"]).plot(),
-            "a plot needs two groups that are large enough, got 0 by sex",
+            "a plot needs at least two groups that are large enough, got 0 by sex",
         ),
         (
             lambda: audit(make(n=600).assign(time=1), groups=["sex"]).plot(over_time=True),
-            "over_time needs a log with more than one window of time, got one; name its time column",
+            "over_time needs a log with more than one time window, got one; name its time column",
         ),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_policy_learns_the_classes():
         ({"label": "x"}, "label must name columns of table, got 'x'; the columns are age, city, sex, race, dose"),
         ({"group": "x"}, "group must name columns of table, got 'x'"),
         ({"features": ["x"]}, "features must name columns of table, got 'x'"),
-        ({"features": "age"}, "features must be a list of names of columns, got 'age'"),
+        ({"features": "age"}, "features must be a list of column names, got 'age'"),
         ({"categories": ["x"]}, "categories must name columns of table, got 'x'"),
         ({"rounds": 0}, "rounds must be an integer of at least 1, got 0"),
         (
@@ -92,7 +92,7 @@ def test_a_policy_learns_the_classes():
             "rewards must have the reward of every arm for every label, got none of 'lend' for 'low'",
         ),
         ({"rewards": {"lend": {"high": 2}}}, r"rewards\['lend'\]\['high'\] must be a number from 0 to 1, got 2"),
-        ({"table": TABLE.assign(dose=None)}, "table must have a label in column 'dose' of some row, got none"),
+        ({"table": TABLE.assign(dose=None)}, "table must have at least one label in column 'dose', got none"),
     ],
 )
 def test_invalid_parameters_are_refused(changes, message):

@@ -230,7 +230,7 @@ def test_invalid_options_are_refused(options, message):
 
 def test_drift_needs_known_means():
     replayed = ReplayWorld(uniform_log(), arm="shown", reward="click", group="sex")
-    with pytest.raises(ValueError, match="drift must be None where the mean rewards of some arms are unknown"):
+    with pytest.raises(ValueError, match="drift must be None if the mean rewards of some arms are unknown"):
         list(ModifiedWorld(replayed, drift=0.5).visits())
 
 
@@ -246,7 +246,7 @@ def test_rewards_outside_the_range_are_not_cut_off(options):
             for visit in super().visits():
                 yield replace(visit, rewards=5 * visit.rewards)
 
-    with pytest.raises(ValueError, match="rewards must be from 0 to 1 where bias or noise is set, got "):
+    with pytest.raises(ValueError, match="rewards must be from 0 to 1 if bias or noise is set, got "):
         list(ModifiedWorld(Stars(rounds=50), **options).visits())
     assert max(visit.rewards.max() for visit in ModifiedWorld(Stars(rounds=50), missing=0.1).visits()) > 1
 

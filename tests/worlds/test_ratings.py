@@ -186,7 +186,7 @@ def test_a_policy_learns_from_ratings():
         ({"group": "height"}, "group must name columns of users, got 'height'"),
         ({"group": "genre"}, "group must have one value per user, got several in 'genre' for user 'u"),
         ({"group": []}, "group must name at least one column, got none"),
-        ({"group": 3}, "group must be a list of names of columns, got 3"),
+        ({"group": 3}, "group must be a list of column names, got 3"),
         ({"rounds": 0}, "rounds must be an integer of at least 1, got 0"),
         ({"offered": 1}, "offered must be an integer of at least 2, got 1"),
         ({"n_arms": 1}, "n_arms must be an integer of at least 2, got 1"),
@@ -195,13 +195,16 @@ def test_a_policy_learns_from_ratings():
         ({"reward_range": 5}, "reward_range must be the lowest and the highest reward, got 5"),
         ({"reward_range": (2, 5)}, "rewards must be from 2 to 5, got 1 to 5"),
         ({"random_state": -1}, "random_state must be an integer of at least 0, got -1"),
-        ({"ratings": RATINGS.assign(stars=3)}, "rewards must differ, got 3 in every row; give reward_range"),
+        (
+            {"ratings": RATINGS.assign(stars=3)},
+            "rewards must not all be equal, got 3 in every row; pass reward_range",
+        ),
         (
             {"ratings": RATINGS.assign(stars=np.nan)},
             "ratings must have a row with user, item and rating, got none",
         ),
         ({"ratings": RATINGS[:0]}, "ratings must have at least one row, got none"),
-        ({"ratings": RATINGS[:1]}, "rewards must differ"),
+        ({"ratings": RATINGS[:1]}, "rewards must not all be equal"),
         (
             {"ratings": RATINGS.drop_duplicates("user")},
             "ratings must have a user with at least two rated items, got none",

@@ -98,12 +98,12 @@ def test_missing_rewards_of_a_replay_stay_missing_with_noise():
         ({"propensity": "q"}, "propensity must name columns of log, got 'q'"),
         (
             {"propensity": "x"},
-            "propensity must be 0.25 in every row, for 4 arms chosen uniformly at random, got 0.*; evaluate it by",
+            "propensity must be 0.25 in every row, for 4 arms chosen uniformly at random, got 0.*; evaluate",
         ),
         ({"log": LOG[LOG["shown"] == "a1"]}, "log must have at least two arms, got 1"),
         (
             {"log": LOG[(LOG["shown"] == "a1") | (LOG.index < 90)]},
-            "log must have arms chosen uniformly at random, got .* to .* rows per arm; evaluate it by",
+            "log must have arms chosen uniformly at random, got .* to .* rows per arm; evaluate it with",
         ),
         ({"log": LOG.assign(click=np.nan)}, "log must have a row with arm and reward, got none"),
         ({"rounds": 601}, "rounds must be at most the 600 rows of the log, got 601"),

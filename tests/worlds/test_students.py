@@ -180,13 +180,13 @@ def test_the_repr_can_be_evaluated():
         ({"sensitive": None}, r"sensitive must be .*, got None"),
         (
             {"sensitive": "race", "shares": {"Blue": 0.1}},
-            r"shares must name groups of the data, got 'Blue'; they are Amer-Indian-Eskimo, .*, White",
+            r"shares must name groups of the data, got 'Blue'; the groups are Amer-Indian-Eskimo, .*, White",
         ),
         ({"shares": {"male": 1.2}}, r"shares\['male'\] must be a number from 0 to 1, got 1.2"),
         ({"shares": {"male": 0.6, "female": 0.6}}, r"shares must sum to 1, got 1.2"),
         ({"shares": {"male": 0.3, "female": 0.3}}, r"shares must sum to 1, got 0.6"),
         ({"sensitive": "race", "shares": {"Black": 0.7, "Other": 0.7}}, r"shares must sum to at most 1, got 1.4"),
-        ({"sensitive": ("sex",), "shares": {"male": 0.3}}, r"shares must be None where sensitive is a sequence"),
+        ({"sensitive": ("sex",), "shares": {"male": 0.3}}, r"shares must be None if sensitive is a sequence"),
         ({"drift": "yes"}, r"drift must be True or False, got 'yes'"),
         ({"source": 3}, r"data must be 'auto', 'local', 'real', 'stand-in' or an existing folder, got 3"),
         (

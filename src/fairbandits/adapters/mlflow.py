@@ -183,7 +183,9 @@ def _serving(
     """Return the columns of users and the arms, which a policy needs in addition to its file."""
     if not isinstance(policy, Policy):
         if (features, groups, arms) != (None, None, None):
-            raise ValueError(f"features, groups and arms must be None for a {type(policy).__name__}, got others")
+            raise ValueError(
+                f"features, groups and arms must be None for a {type(policy).__name__}, got other values"
+            )
         return {}
     fitted = policy.metadata.get("roles", {})
     encoder = _user_encoder(policy)
@@ -191,9 +193,11 @@ def _serving(
         raise ValueError("features must name the columns of the users' features, got None")
     width, given = policy.n_features_in_, () if features is None else tuple(features)
     if features is not None and encoder is not None and given != encoder.columns:
-        raise ValueError(f"features must be None, or those it was fitted with, {encoder.columns}, got {given}")
+        raise ValueError(f"features must be None or the features of the fit, {encoder.columns}, got {given}")
     if features is not None and encoder is None and width not in (None, len(given)):
-        raise ValueError(f"features must be {width}, as the policy has learned, got {len(given)}: {list(given)}")
+        raise ValueError(
+            f"features must have {width} names, one per column of contexts, got {len(given)}: {list(given)}"
+        )
     known = policy.arms_learned if arms is None else as_arms(arms)
     if not known:
         raise ValueError("arms must be given for a policy that has learned nothing, got none")
@@ -210,7 +214,7 @@ def _user_encoder(policy: Policy) -> TableEncoder | None:
     encoder = encoder_in(policy.metadata)
     if encoder is not None and (encoder.has_items or not isinstance(encoder.users, TableEncoder)):
         raise ValueError(
-            "policy must have no items or transformers, got one that was fitted with; save a Recommender"
+            "policy must be fitted without items and transformers, got one fitted with them; save a Recommender"
         )
     return None if encoder is None else encoder.users  # type: ignore[return-value]
 

@@ -93,7 +93,7 @@ def as_context(context: Any) -> Floats:
     """Return a user's context as a vector; it may be given as a vector or as a matrix with one row."""
     vector: Floats = np.asarray(context, np.float64)
     if vector.size != vector.shape[-1]:
-        raise ValueError(f"context must be of one user, got shape {vector.shape}; pass a matrix with one row")
+        raise ValueError(f"context must belong to one user, got shape {vector.shape}; pass a matrix with one row")
     return vector.reshape(-1)
 
 
@@ -101,6 +101,6 @@ def check_no_records(policy: Policy) -> None:
     """Raise unless a policy can learn rewards of arms that were chosen elsewhere."""
     if policy.records():
         raise ValueError(
-            f"{type(policy).__name__} keeps records of its decisions, and cannot learn those of others; learn "
-            "each reward right after its decision"
+            f"{type(policy).__name__} keeps records of its own decisions, and cannot learn those of other "
+            "policies; learn each reward right after its decision"
         )

@@ -72,7 +72,7 @@ class Combinations:
             return None
         return (
             f"groups by {', '.join(self.labels)} must have at most {MAX_GROUPS:,} combinations, got more; "
-            "leave out ids, and bin numbers first"
+            "leave out ids, and bin numeric columns first"
         )
 
     def _numbers(self, columns: Sequence[Codes]) -> Codes:

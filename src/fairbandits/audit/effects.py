@@ -40,7 +40,7 @@ def arm_effects(
         A function that returns an interval, given an estimate and its standard error.
     standard_errors : callable, optional
         A function that is given the numbers of the arms, and returns the standard errors of `ArmEffects.sums()`
-        and of `ArmEffects.total`, and the number of users of each group and arm. Without it there are no
+        and of `ArmEffects.total`, and the number of users in each group and arm. Without it there are no
         intervals, and rewards count as users.
     min_cell : int
         The number of users of either group below which an arm is not reported individually.
@@ -92,7 +92,7 @@ def _reported(totals: Any, users: Any, min_cell: int) -> Any:
 
 
 def _is_revealed(is_small: Any, users: Any, min_cell: int) -> bool:
-    """Return whether only one arm is left out, or the arms left out together have too few users of a group."""
+    """Return whether only one arm is left out, or the arms left out together have too few users in a group."""
     together = [float(each[is_small].sum()) for each in users]
     return is_small.sum() == 1 or any(0.0 < n < min_cell for n in together)
 

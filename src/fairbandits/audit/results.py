@@ -28,17 +28,17 @@ class GroupResult(ShortRepr):
     Attributes
     ----------
     labels : tuple
-        The label of each attribute.
+        The group's label for each attribute.
     rewards, missing : int
-        The numbers of rewards and of missing rewards.
+        The number of rewards, and the number of missing rewards.
     users : int
         The number of users with a reward, or the number of rewards if users are unknown.
     effective_users : float
         The number of equally active users that would provide the same amount of information.
     mean : float
-        The mean reward; NaN without rewards.
+        The mean reward; NaN if there are no rewards.
     low, high : float
-        The confidence interval of the mean; NaN if the group is too small to compare.
+        The confidence interval for the mean; NaN if the group is too small to compare.
     missing_share : IntervalEstimate
         The share of rewards that are missing.
     is_large_enough : bool
@@ -71,11 +71,11 @@ class ArmContribution(ShortRepr):
     arm : str or int
         The arm.
     exposure_effect, within_arm_effect : float
-        The two effects.
+        The exposure effect and the within-arm effect of the arm.
     total : IntervalEstimate
-        Their sum; its interval is NaN in a sequential audit.
+        The sum of the two effects; its interval is NaN in a sequential audit.
     shares : tuple of two floats
-        For the advantaged and the disadvantaged group, the share of its rewards that came from the arm.
+        The share of rewards that came from the arm, in the advantaged and in the disadvantaged group.
     means : tuple of two floats
         The mean reward that each of the two groups received from the arm; NaN for a group that was never shown it.
     """
@@ -99,15 +99,17 @@ class Decomposition(ShortRepr):
     one_sided : IntervalEstimate
         The part of the exposure effect due to arms that only one of the groups was shown.
     one_sided_shares : tuple of two floats
-        For the advantaged and the disadvantaged group, the share of its rewards that came from such arms.
+        The share of rewards, in the advantaged and in the disadvantaged group, that came from arms that only one
+        of the groups was shown.
     arms : tuple of ArmContribution
         The arms with the largest contributions of either sign, in descending order of size.
     n_arms : int
         The number of arms.
     rest : float
-        The total contribution of all other arms.
+        The total contribution of all arms that are not in `arms`.
     rare_share : float
-        The weight of rare arms, whose within-arm effect was estimated from other, equally rare arms.
+        The share of rewards, averaged over the two groups, that came from rare arms, whose within-arm effect was
+        estimated from other arms that are equally rare.
     """
 
     exposure_effect: IntervalEstimate
@@ -122,16 +124,16 @@ class Decomposition(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class MissingRewards(ShortRepr):
-    """Differences in missing rewards, and their possible influence on the gap.
+    """Differences in the share of missing rewards, and the possible influence of missing rewards on the gap.
 
     Attributes
     ----------
     share_gap : IntervalEstimate
         The highest share of missing rewards minus the lowest.
     most, least : GroupResult
-        The groups with the highest and the lowest share.
+        The groups with the highest and the lowest share of missing rewards.
     gap_bounds : tuple of two floats
-        The worst-case bounds of the gap, obtained by setting each missing reward to the lowest or the highest
+        The worst-case bounds on the gap, obtained by setting each missing reward to the lowest or the highest
         possible value. The lower bound is negative if another group could be the disadvantaged one.
     """
 
@@ -143,16 +145,16 @@ class MissingRewards(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class ClearestGap(ShortRepr):
-    """The two groups whose difference has the highest lower bound, even if their means are not the extreme ones.
+    """The two groups whose difference has the highest lower bound, even if the means of other groups differ more.
 
     Attributes
     ----------
     advantaged, disadvantaged : GroupResult
         The groups.
     difference : IntervalEstimate
-        The difference between their mean rewards. The groups demonstrably differ if its interval lies above 0.
+        The difference between their mean rewards. The groups demonstrably differ if the interval lies above 0.
     extremes : IntervalEstimate
-        The difference between the groups with the highest and the lowest mean, with its interval.
+        The difference between the highest and the lowest mean reward of a group, with its interval.
     """
 
     advantaged: GroupResult
@@ -170,14 +172,15 @@ class Timeline(ShortRepr):
     blocks : TimeBlocks
         The time blocks.
     groups : tuple of GroupResult
-        The groups that are large enough.
+        The groups that are large enough to be compared.
     means : GroupMeans
-        Of shape (blocks, groups): the mean of all rewards up to the end of the block; NaN before the first reward.
+        The mean of each group's rewards up to the end of each block, as arrays of shape (blocks, groups); NaN
+        before the first reward of a group.
     gap_low, gap_high : arrays
-        The interval of the gap at the end of each block.
+        The interval for the gap at the end of each block.
     since : int or None
-        The first block from which the lower bound of the gap exceeds the tolerance (zero if none is set) in every
-        block until the end of the log; None if it does not exceed the tolerance at the end.
+        The first block of the final run of blocks in which the lower bound of the gap exceeds the tolerance (or
+        zero, if no tolerance is set); None if the lower bound does not exceed it at the end of the log.
     """
 
     blocks: TimeBlocks
@@ -199,12 +202,12 @@ class History(ShortRepr):
     groups : tuple of GroupResult
         The groups that are compared.
     means : GroupMeans
-        Of shape (windows, groups); NaN where a group has too little data in a window.
+        The mean rewards, of shape (windows, groups); NaN where a group has too little data in a window.
     gaps : tuple of WindowGap
         The gap in each window.
     difference_low : array of shape (windows, groups, groups)
         The lower bound of the difference in mean reward between each pair of groups in each window; NaN where
-        one of the two has too little data. All bounds hold jointly.
+        one of the two groups has too little data. All bounds hold jointly.
     tolerance : float or None
         The largest gap that is tolerated.
     """
@@ -218,7 +221,7 @@ class History(ShortRepr):
 
     @property
     def unfair(self) -> list[int]:
-        """The windows in which the gap exceeds the tolerance, or zero if there is no tolerance."""
+        """The windows in which the gap exceeds the tolerance, or exceeds zero if there is no tolerance."""
         return [number for number, gap in enumerate(self.gaps) if gap.conclusion in ("unfair", "gap")]
 
 
@@ -250,21 +253,21 @@ class WindowGap(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Unassessed(ShortRepr):
-    """The users about whom a comparison allows no conclusion.
+    """The users whom a comparison could not assess.
 
     Attributes
     ----------
     users : float
         The total number of users, or of decisions if there is no user column.
     unknown, in_small_groups : float
-        The number of users whose group is unknown, and of users in groups that are too small.
+        The number of users whose group is unknown, and the number of users in groups that are too small.
     worst_case : float
-        The gap that would result if all users whose group is unknown belonged to the groups where they would widen
-        it most.
+        The gap that would result if all users whose group is unknown belonged to whichever groups would widen the
+        gap most.
     outside : tuple of GroupResult
         The small groups that a test shows to differ from a compared group by more than the tolerance.
     without_reward : float
-        The number of users in compared groups whose rewards are all missing.
+        The number of users who belong to a compared group, but whose rewards are all missing.
     """
 
     users: float
@@ -294,7 +297,7 @@ class GapAnalysis(ShortRepr):
     attributes : tuple of str
         The attributes.
     groups : tuple of GroupResult
-        The groups that are large enough, the disadvantaged one first.
+        The groups that are large enough to be compared, with the disadvantaged one first.
     conclusion : str
         As in `Comparison`.
     gap : Gap
@@ -303,17 +306,17 @@ class GapAnalysis(ShortRepr):
         The smallest gap that the audit would have shown, with 80% power, to exceed the tolerance; NaN in a
         sequential audit.
     recent : WindowGap or None
-        The gap in the most recent window; None in a sequential audit, or without a history.
+        The gap in the most recent window; None in a sequential audit, or if there is no history.
     history : History or None
         The gap over time, with fixed-sample intervals; None in a sequential audit.
     timeline : Timeline or None
         The cumulative means over time, with anytime-valid intervals; None in a fixed-sample audit.
     decomposition : Decomposition
-        The decomposition over arms.
+        The decomposition of the gap, by effect and by arm.
     missing : MissingRewards
         The possible influence of missing rewards.
     pairwise : PairwiseGaps or None
-        The differences between all pairs of groups; None in a sequential audit.
+        The difference in mean reward between the two groups of each pair; None in a sequential audit.
     clearest : ClearestGap or None
         The two groups whose difference has the highest lower bound; None in a sequential audit.
     """
@@ -368,14 +371,15 @@ class Comparison(ShortRepr):
     Attributes
     ----------
     attributes : tuple of str
-        The attributes; the groups of several attributes are intersections.
+        The attributes; if there are several, the groups are intersections.
     groups : tuple of GroupResult
-        All groups: first those that are large enough, in ascending order of mean reward, then the others.
+        All groups: first those that are large enough to be compared, in ascending order of mean reward, then the
+        others.
     conclusion : str
         With a tolerance, "unfair", "fair" or "undecided"; without one, "gap" or "undecided"; "too small" if fewer
         than two groups are large enough.
     analysis : GapAnalysis or None
-        The gap; None if fewer than two groups can be compared.
+        The analysis of the gap; None if fewer than two groups can be compared.
     unassessed : Unassessed
         The users who could not be assessed.
     shared_users : int
@@ -387,7 +391,8 @@ class Comparison(ShortRepr):
     impact : ImpactRatios or None
         Impact ratios, if requested.
     adjusted : AdjustedGaps or None
-        Differences adjusted for factors, if columns of the log have the role `given`.
+        Differences adjusted for the factors, which are the columns of the log with the role `given`; None if there
+        are no such columns.
     """
 
     attributes: tuple[str, ...]
@@ -403,7 +408,7 @@ class Comparison(ShortRepr):
 
     @property
     def recent_conclusion(self) -> str | None:
-        """The conclusion about the most recent window; None without one."""
+        """The conclusion about the most recent window; None if there is no such window."""
         recent = self.analysis.recent if self.analysis is not None else None
         return recent.conclusion if recent is not None else None
 

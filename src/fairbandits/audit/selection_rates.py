@@ -30,7 +30,7 @@ class SelectionRates:
     means : ClusterMeans
         The rates.
     users : array
-        The number of users of each group; without a user column, of decisions.
+        The number of users in each group; without a user column, of decisions.
     median : float
         The median score; NaN for selections.
     no_test : str or None
@@ -85,7 +85,7 @@ def selection_rates(
     rates = replace(means.whole, mean=1.0 - means.whole.mean) if lower_is_better else means.whole
     no_test = None
     if any((users.decisions[:, 0, 0] > 1).any() for users in sums_of_users(grouped, units)):
-        no_test = "users have more than one decision, and it needs independent ones"
+        no_test = "some users have more than one decision, but the test requires independent decisions"
     return SelectionRates("selection", grouped.labels, rates, means.missing.users, math.nan, no_test, 1.0)
 
 
@@ -107,6 +107,6 @@ def _scoring_rates(
     known, n_groups = group >= 0, len(grouped.labels)
     n = np.bincount(group[known], minlength=n_groups).astype(float)
     selected = np.bincount(group[known & is_selected], minlength=n_groups).astype(float)
-    no_test = "rewards are scores, and it is for selections"
+    no_test = "rewards are scores, but the test is for selections"
     means = row_means(n, selected, selected)
     return SelectionRates("scoring", grouped.labels, means, n / share, median, no_test, share)

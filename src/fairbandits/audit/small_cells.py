@@ -46,7 +46,7 @@ def hidden_cells(users: Mapping[Cell, float], min_cell: int) -> set[Cell]:
 
 
 def is_recognisable(users: float, min_cell: int) -> bool:
-    """Return whether the number of users of a group could be inferred from its interval to within `min_cell`.
+    """Return whether the number of users in a group could be inferred from its interval to within `min_cell`.
 
     Numbers are shown with three digits, and half the width of an interval is about `1.5 / sqrt(users)`. Rounding
     therefore leaves an uncertainty of about `users ** 1.5 / 1500` users.

@@ -1,4 +1,4 @@
-"""The users about whom a comparison allows no conclusion: their group is unknown or too small."""
+"""The users whom a comparison could not assess: their group is unknown or too small."""
 
 from __future__ import annotations
 

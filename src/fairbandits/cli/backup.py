@@ -25,7 +25,7 @@ def backup(
     from fairbandits.service.lifecycle.backup import back_up  # noqa: PLC0415
 
     manifest = back_up(load_config_or_demo(config), out)
-    echo(f"{out}: {manifest.entries:,} entries, the last one {manifest.last}; read back and verified")
+    echo(f"{out}: {manifest.entries:,} entries, up to entry {manifest.last}; read back and verified")
 
 
 def restore(
@@ -42,6 +42,6 @@ def restore(
 
     manifest, kept_revoked = fill(file, load_config_or_demo(config), replace=replace)
     when = datetime.fromtimestamp(manifest.created, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    echo(f"restored: {manifest.entries:,} entries, the last one {manifest.last}, as of {when}; verified")
+    echo(f"restored: {manifest.entries:,} entries, up to entry {manifest.last}, as of {when}; verified")
     if kept_revoked:
-        echo(f"{kept_revoked:,} key(s) stay revoked, although the backup was written before that")
+        echo(f"{kept_revoked:,} key(s) remain revoked: they were revoked after the backup was written")

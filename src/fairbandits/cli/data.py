@@ -32,7 +32,7 @@ def data(
         raise DataError(failures[0])
     if any(status.state == "missing" for status in statuses):
         echo("Download missing datasets with: fairbandits data --fetch.")
-        echo("Until then, students and videos are a stand-in, and the worlds of other datasets are not available.")
+        echo("Until then, students and videos are stand-in data, and worlds of other datasets are not available.")
 
 
 def _fetch_missing(folder: Path | None) -> list[str]:

@@ -30,7 +30,7 @@ def forget_user(
         done = erasure.forget_user(served, pseudonym_of(user, served), step=bar.update)
     echo(
         f"forgotten: {done.decisions:,} decision(s), {done.rewards:,} reward(s), {done.replies:,} stored "
-        "reply(s), and what was learned from them"
+        "response(s), and what was learned from them"
     )
     if done.pruned.decisions:
         echo(

@@ -47,7 +47,7 @@ def create(
         key_store.save_key(store, key)
     echo(token)
     ends = "" if until is None else f", expires {_day(until)} UTC"
-    typer.echo(f"key {key.id} for {name}{ends}: store it now, it is not shown again", err=True)
+    typer.echo(f"key {key.id} for {name}{ends}: store it now, because it will not be shown again", err=True)
 
 
 @keys.command("list")
@@ -58,9 +58,7 @@ def show(config: _Config = None) -> None:
 
         found = [key for key in key_store.read_keys(store) if key.parent is None]
     if not found:
-        echo(
-            "There are no keys: everything is allowed from the service's own machine, and nothing from elsewhere."
-        )
+        echo("There are no keys: requests from the service's own machine are allowed, and all others are refused.")
         return
     listed = new_table("id", "name", "scopes", "created", "last used", "expires", "revoked")
     listed.columns[0].no_wrap = True  # so that it can be copied
@@ -88,7 +86,8 @@ def rotate(
     echo(token)
     until = _day(time.time() + seconds)
     typer.echo(
-        f"key {key_id}: store it now, it is not shown again; the old one is valid until {until} UTC", err=True
+        f"key {key_id}: store it now, because it will not be shown again; the old one is valid until {until} UTC",
+        err=True,
     )
 
 

@@ -61,7 +61,7 @@ def recommend(
 
 def _print_summary(written: Recommendations, users: str, seconds: float) -> None:
     if not written.users:
-        echo(f"{users}: has no users, so the table is empty")
+        echo(f"{users}: there are no users, so the output is empty")
     ids = f"column {written.id_column}" if written.id_column else "row numbers"
     echo(f"{counted(written.users, 'user')} (ids: {ids}), {written.k} of {counted(written.items, 'item')} each")
     if written.unlearned:

@@ -17,7 +17,7 @@ def replace(
     policy: Annotated[
         str | None, typer.Option(help="The policy with its parameters (default: that of CONFIG).")
     ] = None,
-    back: Annotated[bool, typer.Option("--back", help="Bring back the policy that was replaced last.")] = False,
+    back: Annotated[bool, typer.Option("--back", help="Restore the policy that was replaced last.")] = False,
 ) -> None:
     """Replace the policy of a running service; the new one learns from the log before it takes over."""
     require_service_extra()
@@ -28,7 +28,7 @@ def replace(
         done = replace_policy(load_config_or_demo(config), policy, back=back, step=bar.update)
     echo(
         f"{done.policy} ({done.policy_id}) takes over at entry {done.seq}, having learned from {done.rewards:,} "
-        f"reward(s); `fairbandits replace --back` brings {done.previous} back"
+        f"reward(s); `fairbandits replace --back` restores {done.previous}"
     )
     if done.pruned.decisions:
         echo(

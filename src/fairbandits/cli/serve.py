@@ -47,7 +47,7 @@ def serve(
     log_format: Annotated[LogFormat | None, typer.Option(help="Format of log lines.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Number of worker processes; all use the same log.")] = 1,
     demo: Annotated[bool, typer.Option("--demo", help="Serve the demo with simulated students.")] = False,
-    example: Annotated[bool, typer.Option("--example", help="Print a configuration with comments.")] = False,
+    example: Annotated[bool, typer.Option("--example", help="Print a commented example configuration.")] = False,
 ) -> None:
     """Serve recommendations over HTTP, with a page that compares the rewards of groups."""
     require_service_extra()

@@ -72,7 +72,7 @@ def simulate(
     world_params = registry.parse_params(with_ or ())
     if sensitive is not None:
         if "sensitive" in world_params:
-            raise ValueError("sensitive must be given once, got both --sensitive and --with sensitive")
+            raise ValueError("sensitive must be given only once, got both --sensitive and --with sensitive")
         names = [name.strip() for name in sensitive.split(",")]
         world_params["sensitive"] = names if len(names) > 1 else names[0]
     roles = {"user": user, "item": item, "reward": reward, "label": label, "arm": arm}
@@ -101,7 +101,7 @@ def simulate(
     trace = run.simulate(progress=True)
     _print_trace(trace, f"{title}, seed {seed}")
     if not trace.group:
-        echo("the visitors of this world have no groups, so there is nothing to draw")
+        echo("the users of this world have no groups, so there is nothing to draw")
     for attribute in trace.group:
         figure = figures.cumulative_rewards({f"{run.policy.__name__}, by {attribute}": [trace]}, attribute)
         echo(f"written: {figure_style.save_figure(figure, out, f'simulate_{run.policy.__name__}_{attribute}')}")

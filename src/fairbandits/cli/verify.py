@@ -23,7 +23,7 @@ def verify(
         echo(f"content: deleted from {log.deleted:,} entries, whose digests remain")
     echo(f"snapshots: {len(found.snapshots)}, all intact")
     if found.replayed is None:
-        echo("state: not compared; there are no two states of this configuration to compare")
+        echo("state: not compared, because this configuration has fewer than two states to compare")
     else:
         first, last = found.replayed
         echo(f"state: a replay from entry {first} to {last} reproduces the snapshot")

@@ -63,8 +63,8 @@ class ClusterWatch:
     def scheduler_lost(self) -> OSError:
         """Return the error that reports the loss of the connection to the scheduler, and of all tasks with it."""
         return OSError(
-            f"the connection to the scheduler of the cluster {self._address} is lost; see that it runs, "
-            "and repeat the command"
+            f"the connection to the scheduler of the cluster {self._address} was lost; check that it is "
+            "running, and repeat the command"
         )
 
     @property
@@ -120,4 +120,4 @@ def task_error(error: BaseException) -> BaseException:
 
     if not isinstance(error, KilledWorker):
         return error
-    return OSError(f"workers of the cluster died repeatedly at the same task ({error}); they may need more memory")
+    return OSError(f"workers of the cluster died repeatedly in the same task ({error}); they may need more memory")

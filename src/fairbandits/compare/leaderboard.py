@@ -41,13 +41,14 @@ def leaderboard_section(
 
 def _explanation(headline: Ranking) -> list[str]:
     texts = [
-        "Policies in the order of their average rank by the worst-off group's reward, which falls with the gap "
-        "and with the loss. A rank of 1 is the best; a policy that cannot run in some world has no rank. "
-        f"W / T / L: the worlds in which {DEFAULT} wins, ties and loses against the policy. It wins if the 95% "
-        "confidence interval of the difference (Student's t, paired over seeds) excludes zero; these intervals "
-        f"are not corrected for their number. p: Wilcoxon's signed-rank test of {DEFAULT} against the policy over "
-        "worlds, corrected for their number (Holm). Worlds are not a random sample, and many are variants of one "
-        "simulation: tests over worlds describe this suite, and no other.",
+        "Policies are ordered by their average rank on the worst-off group's reward, which falls as the gap or "
+        "the utility loss grows. A rank of 1 is the best; a policy that cannot run in some world has no rank. "
+        f"W / T / L: the number of worlds in which {DEFAULT} wins against, ties with and loses to the policy. It "
+        "wins or loses if the 95% confidence interval of the difference (Student's t, paired over seeds) excludes "
+        "zero; these intervals are not corrected for multiple comparisons. p: Wilcoxon's signed-rank test of "
+        f"{DEFAULT} against the policy over worlds, with Holm's correction for the number of policies. The worlds "
+        "are not a random sample, and many are variants of one simulation, so tests over worlds describe this "
+        "suite only.",
     ]
     if headline.test is not None:
         texts.append(
@@ -103,11 +104,11 @@ def promises_section(verdict: Verdict) -> str:
         (name, [_promise_cell(world.gap), _promise_cell(world.worst_off), _reward_cell(world.reward)])
         for name, world in verdict.worlds.items()
     )
-    columns = ["reward gap", "worst-off group below the reference", "reward below the best that is as fair"]
+    columns = ["reward gap", "worst-off group below the reference", "reward below the best policy that is as fair"]
     return (
         f"<h2>Promises of {escape(verdict.policy)}</h2>\n"
         f'<p class="verdict {kind}">{escape(verdict.policy)} {text}.</p>\n'
-        f"{paragraphs([f'Worlds in which a promise is kept, of those in which it must be: {total}.'])}\n"
+        f"{paragraphs([f'Worlds in which each promise is kept, out of the number required: {total}.'])}\n"
         f"{scrollable(html_table(columns, rows), 'Promises')}\n"
     )
 

@@ -67,8 +67,8 @@ def measure_run(
     for group in every:
         if f"reward_{group_label(group)}" in measures:
             raise ValueError(
-                f"groups must not be named 'gap' or 'ratio', got {group_label(group)!r}; rename the group: its "
-                f"reward would have the name of the measure reward_{group_label(group)}"
+                f"groups must not be named 'gap' or 'ratio', got {group_label(group)!r}; rename the group, "
+                f"because its reward would have the same name as the measure reward_{group_label(group)}"
             )
     measures |= {f"reward_{group_label(group)}": reward for group, reward in every.items()}
     measures |= {f"regret_{group_label(group)}": regret for group, regret in regrets.items()}

@@ -121,7 +121,7 @@ def gaps_on_same_users(seeds: Sequence[SubgroupMeans], tolerance: float, groups:
     feasible = max(tolerance, smallest_gap(pooled, groups) + 1e-6)
     oracle = optimum(pooled, feasible, groups)
     if oracle is None:
-        raise ValueError(f"the programme of the oracle has no solution at the feasible gap {feasible:g}")
+        raise ValueError(f"the oracle's optimisation problem has no solution at the feasible gap {feasible:g}")
     span = pooled.best - pooled.worst
     fractions = np.divide(oracle.subgroups - pooled.worst, span, out=np.ones_like(span), where=span > 0)
     of_subgroup = dict(zip(pooled.groups, fractions.tolist(), strict=True))

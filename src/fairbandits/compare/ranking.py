@@ -89,11 +89,13 @@ def _caveats(ranked: Sequence[WorldSummary], n_policies: int) -> tuple[str, ...]
     n_worlds = len(ranked)
     if n_worlds < _MIN_WORLDS or n_policies < _MIN_POLICIES:
         caveats.append(
-            f"With {n_worlds} worlds and {n_policies} policies the Friedman test is only a rough approximation "
-            f"(it wants more than {_MIN_WORLDS - 1} and more than {_MIN_POLICIES - 1})."
+            f"With {n_worlds} worlds and {n_policies} policies, the Friedman test is only a rough approximation "
+            f"(it needs at least {_MIN_WORLDS} worlds and {_MIN_POLICIES} policies)."
         )
     if n_worlds < _MIN_PAIRS:
-        caveats.append(f"With fewer than {_MIN_PAIRS} worlds, Wilcoxon's test cannot reach 5%.")
+        caveats.append(
+            f"With fewer than {_MIN_PAIRS} worlds, Wilcoxon's test cannot be significant at the 5% level."
+        )
     if len({summary.world.origin for summary in ranked}) < n_worlds:
         # benchmarks/fairbench_errors.py measures how often the tests would be wrong about other worlds.
         caveats.append(

@@ -88,8 +88,8 @@ def _introduction(content: ReportContent) -> str:
     texts.append(
         f"{seeds}; every policy has the same parameters in all worlds. Losses and gaps are computed from the true "
         "mean rewards of the chosen arms, without the noise that policies saw. Tolerated reward gap: "
-        f"{settings.tolerance:g}, for the oracle and this report; policies have parameters of their own. Small "
-        "print: 95% confidence intervals over seeds (Student's t)."
+        f"{settings.tolerance:g}, for the oracle and this report; policies have parameters of their own. The "
+        "numbers in small print are 95% confidence intervals over seeds (Student's t)."
     )
     if settings.seeds > 1:
         texts.append(
@@ -98,9 +98,7 @@ def _introduction(content: ReportContent) -> str:
         )
     html = paragraphs(texts)
     if settings.quick:
-        html += (
-            "<p><b>Quick run with a tenth of the rounds: it shows that everything works, nothing more.</b></p>\n"
-        )
+        html += "<p><b>Quick run with a tenth of the rounds: it only shows that everything works.</b></p>\n"
     if content.skipped:
         lines = (f"{name}: {reason}" for name, reason in content.skipped.items())
         html += bullet_list("Worlds that were skipped", lines)

@@ -58,7 +58,7 @@ def worst_off_notes(summary: WorldSummary) -> list[str]:
 def _describe_groups(summary: WorldSummary) -> str:
     text = f"Groups with enough rounds to be assessed: {_with_rounds(summary.groups) or 'none'}."
     if summary.small_groups:
-        text += f" Too small to count: {_with_rounds(summary.small_groups)}."
+        text += f" Too small to be assessed: {_with_rounds(summary.small_groups)}."
     return text
 
 
@@ -72,7 +72,7 @@ def _describe_oracle(summary: WorldSummary, tolerance: float) -> str:
     return (
         f"If every user got the best arm, the reward gap would be {summary.best_gap:.3f}. With a gap of "
         f"at most {tolerance:g}, an oracle reaches a mean reward of {summary.oracle_reward:.3f}. An oracle that "
-        f"does not know which users will come has a gap of {summary.oracle_gap:.3f} in a run of this length."
+        f"does not know which users will arrive has a gap of {summary.oracle_gap:.3f} in a run of this length."
     )
 
 

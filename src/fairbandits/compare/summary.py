@@ -181,8 +181,9 @@ def _check_same_rounds(reference: Seeds, runs: Mapping[str, Seeds]) -> None:
                 for name in ("count", "best", "worst")
             ):
                 raise ValueError(
-                    f"world must have the same visitors and rewards for every policy, got others for {title} with "
-                    f"seed {seed} ({run.data_source}); fairbandits.testing.check_world finds the first difference"
+                    f"world must have the same visitors and rewards for every policy, got different ones for "
+                    f"{title} with seed {seed} ({run.data_source}); "
+                    "fairbandits.testing.check_world finds the first difference"
                 )
 
 

@@ -32,12 +32,12 @@ def column_numbers(parameter: str, wanted: Sequence[int | str], columns: Sequenc
 def _number(parameter: str, column: Any, place: dict[str, int], is_nameless: bool) -> int:
     if isinstance(column, str):
         if column not in place:
-            remedy = "pass columns=[...] to name them" if is_nameless else f"there are {len(place)} names"
-            raise ValueError(f"{parameter} must have names of columns, got {column!r}; {remedy}")
+            remedy = "pass columns=[...] to name them" if is_nameless else "columns does not contain it"
+            raise ValueError(f"{parameter} must contain column names, got {column!r}; {remedy}")
         return place[column]
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and column >= 0:
         return int(column)
-    raise ValueError(f"{parameter} must have names of columns, or numbers from 0, got {column!r}")
+    raise ValueError(f"{parameter} must contain column names, or numbers from 0, got {column!r}")
 
 
 def check_columns(parameter: str, numbers: Sequence[int], columns: Sequence[str] | None, width: int) -> None:

@@ -73,7 +73,7 @@ def as_names(parameter: str, names: Any) -> tuple[str, ...]:
     """Check a list of column names."""
     is_listed = isinstance(names, Iterable) and not isinstance(names, str)
     if not is_listed or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{parameter} must be a list of names of columns, got {names!r}")
+        raise ValueError(f"{parameter} must be a list of column names, got {names!r}")
     return tuple(names)
 
 

@@ -40,8 +40,8 @@ class NamedMatrix:
             return arms
         if arms is not None and as_arms(arms) != self.arms:
             raise ValueError(
-                f"arms must be those in the index of {name} where both are given, got others; drop the index "
-                "(reset_index(drop=True)), or leave arms out"
+                f"arms must match the index of {name} if both are given, got other ids; drop the index "
+                "(reset_index(drop=True)), or omit arms"
             )
         return self.arms
 
@@ -81,21 +81,21 @@ def stack_frames(frames: Sequence[Any]) -> NamedMatrix | None:
         for what, ours, theirs in (("columns", first.names, matrix.names), ("index", first.arms, matrix.arms)):
             if ours != theirs:
                 raise ValueError(
-                    f"contexts of all users must have the same {what}, got another for user {user}; "
-                    f"{_REMEDY[what]}"
+                    f"contexts of all users must have the same {what}, got a difference between users 0 "
+                    f"and {user}; {_REMEDY[what]}"
                 )
         if matrix.values.shape != first.values.shape:
             raise ValueError(
                 "contexts of all users must have one row per arm on offer, got "
-                f"{len(matrix.values)} row(s) for user {user} and {len(first.values)} for user 0; name the arms "
-                "of each user by eligible"
+                f"{len(matrix.values)} row(s) for user {user} and {len(first.values)} for user 0; restrict the "
+                "arms of each user with eligible"
             )
     return NamedMatrix(first.names, np.stack([matrix.values for matrix in found]), first.arms)
 
 
 _REMEDY = {
-    "columns": "select them alike: frame[names]",
-    "index": "offer the same arms in the same order, and name those of each user by eligible",
+    "columns": "select the same columns: frame[names]",
+    "index": "offer the same arms in the same order, and restrict the arms of each user with eligible",
 }
 
 
@@ -144,6 +144,6 @@ def _column_floats(column: Any, label: str, name: str) -> Floats:
         kind = "text" if any(issubclass(each, str) for each in kinds) else "objects"
     what = {"M": "dates", "m": "durations", "U": "text", "T": "text"}.get(kind, kind)
     raise ValueError(
-        f"{name} must have numbers in every column, got {what} in column {label!r}; encode it first, or give the "
+        f"{name} must have numbers in every column, got {what} in column {label!r}; encode it first, or pass the "
         "tables to a Recommender"
     )

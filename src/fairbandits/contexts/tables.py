@@ -56,7 +56,7 @@ class FrameTable:
         self._what = what
         wrong = [column for column in self._frame.columns if not isinstance(column, str)]
         if wrong:
-            raise ValueError(f"{what} must have text as names of columns, got {wrong[0]!r}; rename the column")
+            raise ValueError(f"{what} must have strings as column names, got {wrong[0]!r}; rename the column")
         self.columns: tuple[str, ...] = tuple(self._frame.columns)
 
     def __len__(self) -> int:

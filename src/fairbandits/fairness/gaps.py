@@ -53,7 +53,7 @@ class Gap(float):
         return (float(self),), {name: getattr(self, name) for name in self._FIELDS}
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a Gap does not change; cannot set {name!r}")
+        raise AttributeError(f"a Gap is immutable; cannot set {name!r}")
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={_short(getattr(self, name))}" for name in self._FIELDS)

@@ -32,29 +32,31 @@ class GroupRewards:
     There may be any number of attributes and values; recording a reward takes constant time. Users whose group is
     unknown are left out.
 
-    Gaps come with anytime-valid confidence intervals (`fairbandits.statistics.confidence_sequence`), simultaneous
-    over the groups that are compared. Computing an interval takes several times as long as choosing an arm. The
-    attributes below are plain arrays that cost nothing to read, `mean_of` is a lookup in one of them, and
+    Gaps have anytime-valid confidence intervals (see `fairbandits.statistics.confidence_sequence`), which are
+    simultaneous over the groups being compared. Computing an interval takes several times as long as choosing an
+    arm. The arrays listed below cost nothing to read, `mean_of` is a lookup in one of them, and
     `gap(confidence=None)` computes no interval. While other threads learn, the entries of the arrays may date from
     different moments.
 
     Parameters
     ----------
     reward_range : tuple of two floats
-        The lowest and the highest possible reward. The mean of a group without rewards is the lowest reward.
+        The lowest and the highest possible reward. The mean of a group without rewards is the lowest possible
+        reward.
     arms : ArmIndex, optional
-        The mapping from arm ids to numbers, if a policy keeps one; by default a new one.
+        A policy's mapping from arm ids to numbers; by default, a new mapping.
     lock : SharedLock, optional
-        The lock of the policy that the record belongs to; by default a new one. Several threads may add to a
+        The lock of the policy that the record belongs to; by default, a new lock. Several threads may add to a
         record and read it; callers of `record`, `record_slate` and `record_many` must hold the lock.
 
     Attributes
     ----------
     means, counts, squared_deviations : arrays of shape (n_groups,)
-        The mean reward of each group, its number of rewards, and the sum of their squared deviations from the
-        mean, all since the last restart.
+        For each group, the mean reward, the number of rewards, and the sum of the squared deviations of rewards
+        from the mean, all since the last restart.
     arm_means, arm_counts : arrays of shape (n_groups, n_arms + 1)
-        The mean and the number of rewards by arm; the last column stands for an arm without rewards.
+        For each group, the mean reward and the number of rewards by arm; the last column is for arms without
+        rewards.
     attribute_of : array of int, shape (n_groups,)
         The index of the attribute of each group.
 
@@ -83,7 +85,8 @@ class GroupRewards:
         self._number: dict[str, dict[GroupValue, int]] = {}
         self._names: list[tuple[str, GroupValue]] = []
         self.attribute_of: NDArray[np.int64] = np.empty(0, np.int64)
-        # Both tables always have a row for every group, and the second a column for every arm that has a number.
+        # Both tables always have a row for every group, and the second table has a column for every arm that has a
+        # number.
         self._totals = Moments(self.reward_range[0])
         self._totals.resize(n_arms=1)
         self._by_arm = Moments(self.reward_range[0])
@@ -93,10 +96,10 @@ class GroupRewards:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._collect()  # copies and pickles turn views of the tables into separate arrays
+        self._collect()  # copying and pickling turn views of the tables into separate arrays
 
     def _collect(self) -> None:
-        """Refresh the references to the arrays of both tables; called whenever these are replaced."""
+        """Refresh the references to the arrays of both tables; must be called whenever these are replaced."""
         totals, by_arm = self._totals, self._by_arm
         self._tables = totals.count, totals.mean, totals.m2, by_arm.count, by_arm.mean, by_arm.m2
         self._n_arms = by_arm.n_arms
@@ -113,17 +116,18 @@ class GroupRewards:
             self.record(value, key, -1 if arm is None else self._arms.claim(as_arm(arm)))
 
     def record(self, reward: float, key: GroupKey, arm: int) -> None:
-        """Record one validated reward, given the number of its arm; -1 stands for no arm."""
+        """Record one validated reward, given the number of its arm; -1 means no arm."""
         if arm >= self._n_arms:
             self._add_arms(arm + 1)
         for attribute, value in key:
-            group = self._claim(attribute, value)  # which may replace the tables
+            group = self._claim(attribute, value)  # may replace the tables
             add_reward(*self._tables, group, arm, reward)
 
     def record_slate(self, reward: float, key: GroupKey, items: Sequence[tuple[int, float]]) -> None:
         """Record the validated rewards that a user received from several arms at once.
 
-        The user's groups record one reward in total, no matter how many arms there were; each arm records its own.
+        One reward in total is recorded for each of the user's groups, no matter how many arms there were; each
+        arm's own reward is recorded separately.
 
         Parameters
         ----------
@@ -132,7 +136,7 @@ class GroupRewards:
         key : tuple
             The user's groups.
         items : sequence of (arm, reward)
-            The reward of each arm, given by its number; -1 stands for no arm.
+            The number of each arm, or -1 for no arm, with the reward of that arm.
         """
         self._add_arms(1 + max((arm for arm, _ in items), default=-1))
         for attribute, value in key:
@@ -143,7 +147,7 @@ class GroupRewards:
                     self._by_arm.add(number, arm, each)
 
     def record_many(self, rewards: Floats, groups: Mapping[str, Categorical], arms: NDArray[np.int64]) -> None:
-        """Record many validated rewards, given the groups by attribute and the arms' numbers, -1 for no arm."""
+        """Record many validated rewards, given the groups by attribute and the arm numbers (-1 for no arm)."""
         self._add_arms(1 + int(arms.max(initial=-1)))
         # Groups are numbered in the order in which they appear, as if rewards had arrived one by one.
         first = [(row, name, value) for name, column in groups.items() for row, value in column.first_rows()]
@@ -155,13 +159,13 @@ class GroupRewards:
             self._by_arm.add_many(np.where(arms < 0, -1, numbers), arms, rewards)
 
     def number_groups(self, keys: Iterable[GroupKey]) -> None:
-        """Claim numbers for groups that have none, in the order of the users' keys."""
+        """Assign numbers to groups that have none, in the order of the users' keys."""
         for key in keys:
             for attribute, value in key:
                 self._claim(attribute, value)
 
     def restart(self) -> None:
-        """Restart the means of the groups; the rewards of each group by arm are kept.
+        """Restart the group means; each group's statistics by arm are kept.
 
         Intervals also restart: each period between two restarts has its own error probability of 5%.
         """
@@ -240,7 +244,7 @@ class GroupRewards:
         return plot_groups(self, ax, attribute, confidence)
 
     def __str__(self) -> str:
-        """Return one line per group, the worst-off group of each attribute first."""
+        """Return one line per group, with the worst-off group of each attribute first."""
         summaries = sorted(self.summaries(), key=lambda s: (s.attribute, s.mean))
         return "\n".join(map(str, summaries)) or "no rewards yet"
 
@@ -250,7 +254,7 @@ class GroupRewards:
         return min(served, key=lambda s: s.mean, default=None)
 
     def mean_of(self, attribute: str, value: GroupValue) -> float:
-        """Return the mean reward of a group (its entry in `means`); cheap enough for every round.
+        """Return the mean reward of a group (its entry in `means`); this is fast enough for use in every round.
 
         The mean of a group without rewards is the lowest possible reward.
 
@@ -302,7 +306,8 @@ class GroupRewards:
             served = [(means[n], -n, value) for value, n in numbers.items() if counts[n]]
             if len(served) < 2 or attribute not in {None, name}:
                 continue
-            # Among groups with equal means, the first counts as the highest, the last as the lowest (`extremes`).
+            # Among groups with equal means, the first is taken to have the highest mean, and the last to have
+            # the lowest (see `extremes`).
             best, worst = max(served), min(served)
             if best[0] - worst[0] > widest:
                 widest, extreme = best[0] - worst[0], (name, best[2], worst[2])
@@ -326,10 +331,10 @@ class GroupRewards:
     def arm_bias(self, arm: ArmId, attribute: str | None = None, confidence: float = 0.95) -> Gap:
         """Return how much more reward, on average, an arm gave the advantaged group than the disadvantaged one.
 
-        It is negative if the arm favours the disadvantaged group. The mean of a group that never received the arm
-        is taken to be the lowest possible reward, as in the paper; the interval then spans all possible values.
-        The interval holds for this arm alone: of the 95% intervals of a hundred arms, about five are expected to
-        miss the true value.
+        The result is negative if the arm favours the disadvantaged group. The mean of a group that never received
+        the arm is taken to be the lowest possible reward, as in Fair-LinUCB (Huang et al. 2020); the interval
+        then spans all possible values. The interval holds for this arm alone: of the 95% intervals for a hundred
+        arms, about five are expected to miss the true value.
         """
         with self._lock:
             if arm not in self._arms:
@@ -371,7 +376,7 @@ class GroupRewards:
             return [list(name) for name in self._names]
 
     def arrays(self) -> dict[str, Floats]:
-        """Return the numbers as arrays."""
+        """Return the statistics as arrays."""
         with self._lock:
             tables = {
                 f"{name}.{part}": array
@@ -398,7 +403,7 @@ class GroupRewards:
         return self.reward_range[1] - self.reward_range[0]
 
     def _claim(self, attribute: str, value: GroupValue) -> int:
-        """Return the number of a group; a new group gets one."""
+        """Return the number of a group; a new group is assigned one."""
         values = self._number.setdefault(attribute, {})
         number = values.get(value)
         if number is None:

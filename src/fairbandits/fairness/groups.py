@@ -76,10 +76,12 @@ def group_columns(groups: Any) -> dict[str, list[GroupValue | None]] | None:
     name belong to the default attribute.
     """
     if isinstance(groups, AbstractSet):
-        raise ValueError(f"groups must have an order, got a {type(groups).__name__}; give a list, one per user")
+        raise ValueError(
+            f"groups must be ordered, got a {type(groups).__name__}; pass a list with one group per user"
+        )
     if isinstance(groups, np.ndarray) and groups.ndim != 1:
         raise ValueError(
-            f"groups must be one group per user, got an array of shape {groups.shape}; give a data frame, or a "
+            f"groups must have one entry per user, got an array of shape {groups.shape}; pass a data frame, or a "
             "mapping for each user, so that attributes have names"
         )
     frame = as_frame(groups, "groups")
@@ -108,7 +110,9 @@ def _keys(columns: Mapping[str, list[GroupValue | None]]) -> tuple[GroupKey, ...
 def _of_one_row(frame: Any) -> GroupKey:
     keys = _keys(group_columns(frame) or {})
     if len(keys) != 1:
-        raise ValueError(f"group must be of one user, got a frame of {len(keys)} row(s); use choose_many")
+        raise ValueError(
+            f"group must describe one user, got a data frame with {len(keys)} row(s); use choose_many"
+        )
     return keys[0]
 
 
@@ -123,8 +127,8 @@ def _as_mapping(row: Any) -> dict[str, Any]:
     for name, value in values.items():
         if isinstance(value, bool | float | np.bool_) and not is_missing(value):
             raise ValueError(
-                f"group must have strings or integers as values, got {value} for {name!r}: a row does not keep "
-                "the types of its columns; give a frame of one row, such as frame.loc[[label]]"
+                f"group must have strings or integers as values, got {value} for {name!r}: extracting a row "
+                "changes the types of its columns; pass a data frame with one row, such as frame.loc[[label]]"
             )
     return values
 

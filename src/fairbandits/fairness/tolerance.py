@@ -1,11 +1,12 @@
-"""Terms that keep the reward gap within a tolerance: a group that is ahead by more pays its lead back.
+"""Terms that keep the reward gap within a tolerance: a group that is ahead by more than that pays its lead back.
 
-A lead that has lasted for n rounds is worth n times as much reward. It is paid back in a given number of rounds by
-giving up n / patience times as much in each of them. That depends on the group record alone: it does not fade as
-predictions become certain, and leaves nothing to tune but the tolerance.
+A lead of c in the mean reward that has lasted for n rounds amounts to c n in total. It is paid back over
+`patience` rounds by giving up c n / patience in each of them. This amount depends on the group record alone: it
+does not fade as predictions become certain, and leaves nothing to tune but the tolerance.
 
 The part of a lead that may be chance is not paid back. The lowest of many measured means is partly low by chance,
-especially if groups are small: a policy that closed the gap to it would level everybody down to mere noise.
+especially if groups are small: a policy that closed the gap to this mean would level everybody down because of
+mere noise.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from fairbandits.jit import helper, kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# The bias of an arm that a group received once says little; that of one it never received says nothing.
+# The bias of an arm says little if a group has received the arm only once, and nothing if the group has never
+# received it.
 _FEW = 2.0
 
 
@@ -46,33 +48,35 @@ def _totals_of(groups: GroupRewards) -> _Totals:
 
 
 def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float) -> float:
-    """Compute how much reward a user gives up now, because a group of theirs is ahead by more than `aim`.
+    """Compute how much reward a user gives up now because one of their groups is ahead by more than `aim`.
 
-    Let d be the lead of a group over another in their measured means, and s its standard error, from the larger
-    of a group's own variance and the one pooled within groups. Let z be the square root of 2 log(K - 1) for K
-    groups of the attribute that have rewards, or 1 if that is larger. Only d - (z s)**2 / d counts, and nothing if
-    d is below z s: the rest may be chance. Let this exceed the aim by c, and let n be the smaller of both numbers
-    of rounds. The debt is c n / patience, or 0 if c is negative.
+    Let d be the lead of a group over another group in measured mean reward, and let s be the standard error of d.
+    The variance used for each group is the larger of its own variance and the variance pooled within groups. Let z
+    be the square root of 2 log(K - 1), where K is the number of groups of the attribute that have rewards, or 1 if
+    that is larger. Only d - (z s)**2 / d of the lead counts, and nothing if d is below z s, because the rest may
+    be chance. Let c be the counted lead minus the aim, and let n be the smaller of the two groups' numbers of
+    rounds. The debt is c n / patience, or 0 if c is negative.
 
-    Let m be the mean of the other group, e >= c the excess of d over the aim, and n_A the rounds of the group
-    itself. If its next user would receive m + aim + r and gives up a debt D, the excess becomes
+    Let m be the mean of the other group, let e >= c be the excess of d over the aim, and let n_A be the number of
+    rounds of the leading group. If the next user in the leading group would receive m + aim + r and gives up a
+    debt D, the excess becomes
 
         e - (e + D - r) / (n_A + 1)
 
-    As e - c is at most z s, the lead falls towards at most aim + r / (1 + n / patience) + z s, and to the aim
-    itself as both groups are served. This assumes that predictions are right and that some arm gives up just the
-    debt; `EvenLinUCB` gives up the debt or less.
+    Because e - c is at most z s, the lead falls towards at most aim + r / (1 + n / patience) + z s, and to the aim
+    itself as both groups continue to be served. This assumes that predictions are correct and that choosing some
+    arm gives up exactly the debt; `EvenLinUCB` gives up the debt or less.
 
     Parameters
     ----------
     groups : GroupRewards
         The groups' rewards so far.
     key : pairs of attribute and value
-        The user's groups; the one that owes most counts.
+        The user's groups; the group that owes the most counts.
     aim : float
-        The lead that is left alone.
+        The lead that does not have to be paid back.
     patience : float
-        The number of rounds in which a debt is paid back.
+        The number of rounds over which a debt is paid back.
 
     Examples
     --------
@@ -92,11 +96,12 @@ def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float)
 
 @helper()
 def _noise(totals: _Totals, attribute: int) -> tuple[float, float]:
-    """Return the variance of rewards within the groups of an attribute, and the squared threshold of a lead.
+    """Return the variance of rewards within the groups of an attribute, and the squared threshold for a lead.
 
-    The variance is pooled over groups, with one more reward that has the largest possible variance, so that it is
-    never 0. The threshold is in standard errors: a group is compared with m others, and the largest of m standard
-    normal errors is about sqrt(2 log m) (the universal threshold of Donoho and Johnstone 1994); it is at least 1.
+    The variance is pooled over groups, together with one extra reward of the largest possible variance, so that
+    the result is never 0. The threshold is measured in standard errors and is at least 1: a group is compared with
+    m others, and the largest of m standard normal errors is about sqrt(2 log m) (the universal threshold of Donoho
+    and Johnstone 1994).
     """
     n_groups, n, squares = 0, 0.0, totals.largest_variance
     for group in range(totals.counts.size):
@@ -111,11 +116,11 @@ def _noise(totals: _Totals, attribute: int) -> tuple[float, float]:
 
 @helper()
 def _counted_lead(totals: _Totals, group: int, other: int, variance: float, threshold: float) -> float:
-    """Return the part of a group's lead over another one that counts.
+    """Return how much of a group's lead over another group counts.
 
-    Of a lead d with standard error s, that is d - (z s)**2 / d, where z**2 is the threshold, and nothing if d is
-    below z s (the non-negative garrote of Breiman 1995). A lead that is far above its error counts almost in full,
-    whatever the other groups are like.
+    For a lead d with standard error s, this is d - (z s)**2 / d, where z**2 is the threshold, or 0 if z s exceeds
+    d (the non-negative garrote of Breiman 1995). A lead that is far above its standard error counts almost in
+    full, whatever the other groups are like.
     """
     lead = totals.means[group] - totals.means[other]
     noise = threshold * (_squared_error(totals, group, variance) + _squared_error(totals, other, variance))
@@ -135,10 +140,10 @@ def _squared_error(totals: _Totals, group: int, variance: float) -> float:
 def _debt(
     totals: _Totals, group: int, aim: float, patience: float, variance: float, threshold: float
 ) -> tuple[float, int]:
-    """Find what a group owes, and the group it owes most to; -1 where it owes nothing."""
+    """Return how much a group owes, and the group to which it owes the most, or -1 if it owes nothing."""
     most, creditor = 0.0, -1
     for other in range(totals.counts.size):
-        # A group without rewards has no mean to be behind with.
+        # A group without rewards has no mean, so it cannot be behind.
         rounds = min(totals.counts[group], totals.counts[other])
         if totals.attribute_of[other] == totals.attribute_of[group] and rounds > 0.0:
             owed = (_counted_lead(totals, group, other, variance, threshold) - aim) * rounds / patience
@@ -156,11 +161,11 @@ def _debt_of(totals: _Totals, group: int, aim: float, patience: float) -> float:
 def arm_correction(groups: GroupRewards, arms: Ints, aim: float, patience: float) -> Floats:
     """Compute a term that favours arms that gave more to a group that is behind by more than `aim`.
 
-    For each attribute the pair of groups with the largest debt counts, and an arm gets the share (1 + bias) / 2 of
-    it, where the bias is how much more the arm gave the group behind than the group ahead, as a share of the
-    reward range. This is the paper's penalty; but it is as large as the debt, not as the widths, which fade; and
-    the bias of an arm that one of the groups hardly received counts for little, where the paper takes it
-    literally.
+    For each attribute, the pair of groups with the largest debt counts, and an arm is credited with a share of
+    that debt: (1 + bias) / 2. The bias is how much more reward the arm gave to the group that is behind than to
+    the group that is ahead, as a share of the reward range. This is the paper's penalty, with two differences. The
+    term is as large as the debt, whereas in the paper it is as large as the widths, which fade. The bias of an arm
+    that one of the groups has hardly received counts for little, whereas the paper takes it literally.
 
     Parameters
     ----------

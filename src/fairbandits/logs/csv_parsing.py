@@ -135,7 +135,7 @@ def _broken_rule(cell: str, kind: str) -> tuple[str, str] | None:
     if kind == NUMBER and not (is_plain and _converts(float, cell)):
         return "a number", "; leave it empty if it is unknown"
     if kind == BOOLEAN and cell.lower() not in ("true", "false", "0", "1"):
-        return "true or false like those before it", ""
+        return "true or false, like the values before it", ""
     return None
 
 

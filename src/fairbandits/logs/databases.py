@@ -51,7 +51,7 @@ def spool_sql(address: str, query: str | None) -> tuple[str, Spool, list[DataFil
     try:
         url.get_dialect()
     except sql.exc.NoSuchModuleError:
-        raise LogError(f"{name}: there is no database of this kind; SQLAlchemy lists them as dialects") from None
+        raise LogError(f"{name}: SQLAlchemy has no dialect for this kind of database; check the address") from None
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         raise LogError(f"{name}: there is no such SQLite file")  # SQLite would create it
     statement = _as_statement(name, query)

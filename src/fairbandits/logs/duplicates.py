@@ -36,7 +36,7 @@ def find_duplicates(fragments: Sequence[LogFragment], roles: Roles, name: str) -
     """
     decision, arm = roles.decision, roles.arm
     if decision is None:
-        raise LogError(f"{name}: duplicates need a decision column; set decision=... (--decision)")
+        raise LogError(f"{name}: finding duplicates requires a decision column; set decision=... (--decision)")
     if _is_increasing(fragments, decision):
         return np.empty(0, np.int64)
     n_expected = sum(fragment.n_rows or 0 for fragment in fragments) / _MAX_LOAD

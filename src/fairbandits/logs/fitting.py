@@ -87,7 +87,7 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     (2, 1, 'f')
     """
     if cluster is not None and not policy.is_additive:
-        raise ValueError(f"the order of rewards matters to {policy!r}; fit it without a cluster")
+        raise ValueError(f"{policy!r} depends on the order of rewards; fit it without a cluster")
     before = policy.rounds_learned
     fitted = encoder_in(policy.metadata) if before else None
     known = None
@@ -181,16 +181,18 @@ def _as_fitted(log: Log, fitted: ContextEncoder, table: ArmTable | None) -> tupl
     users = fitted.users
     if not isinstance(users, TableEncoder) or fitted.interactions:
         raise LogError(
-            f"{log.name}: the policy encodes users with a custom transformer or interactions; use its Recommender"
+            f"{log.name}: a policy with a custom transformer or interactions cannot be fitted to a log; use its "
+            "Recommender"
         )
     if log.roles.contexts != users.columns:
         raise LogError(
-            f"{log.name}: contexts must be {', '.join(users.columns) or 'none'} as the policy was fitted with, in "
-            f"this order, got {', '.join(log.roles.contexts) or 'none'}; set contexts=[...]"
+            f"{log.name}: contexts must be {', '.join(users.columns) or 'none'}, in this order, as when the "
+            f"policy was fitted, got {', '.join(log.roles.contexts) or 'none'}; set contexts=[...]"
         )
     if fitted.has_items if table is None else not table.fits(fitted):
         raise LogError(
-            f"{log.name}: the policy was fitted with another catalogue of arms, or without one; use the same"
+            f"{log.name}: the policy was fitted with a different catalogue of arms, or without one; use the same "
+            "catalogue, or none"
         )
     return users, None if table is None else table.encoded_by(fitted)
 

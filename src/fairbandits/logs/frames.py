@@ -106,7 +106,7 @@ def _check_one_type(values: list[Any], column: str, location: Location) -> None:
         first = type(value) if first is None else first
         if type(value) is not first:
             raise location.error(
-                f"value must be of type {first.__name__} like those before it, "
+                f"value must be of type {first.__name__}, like the values before it, "
                 f"got {short_repr(value)} of type {type(value).__name__}",
                 column,
                 number,

@@ -60,7 +60,8 @@ class ArmTable:
         for name, (of_user, _) in encoder.matches.items():
             if of_user not in log.roles.groups:
                 raise LogError(
-                    f"{log.name}: {of_user!r} must be a group column, because arms match users by it ({name})"
+                    f"{log.name}: {of_user!r} must be a group column, because arms are matched to users by it "
+                    f"({name})"
                 )
         if not isinstance(encoder.items, TableEncoder):
             raise LogError(f"{log.name}: items must be encoded column by column, got a custom transformer")
@@ -84,7 +85,7 @@ class ArmTable:
     def encoded_by(self, encoder: ContextEncoder) -> ArmTable:
         """Return the arms encoded by another encoder that `fits`, such as that of a fitted policy."""
         if not isinstance(encoder.items, TableEncoder) or not self.fits(encoder):
-            raise ValueError("encoder must have the columns and the matches of the arms, got others")
+            raise ValueError("encoder must have the same columns and matches as the arms")
         if encoder.items == self.encoder and [*encoder.matches.items()] == [*self.compared.items()]:
             return self
         way = {of_user: name for name, (of_user, _) in self.compared.items()}

@@ -79,7 +79,7 @@ def _column_names(files: Sequence[Path], paths: Sequence[Path]) -> list[str]:
     ]
     for file, mine in zip(files, names, strict=True):
         if set(mine) != set(names[0]):
-            raise LogError(f"{file}: partition columns must be {names[0]} as for {files[0]}, got {mine}")
+            raise LogError(f"{file}: partition columns must be {names[0]} as in {files[0]}, got {mine}")
     return names[0]
 
 

@@ -45,7 +45,7 @@ def refuse_object_store(source: str) -> None:
         address = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
         destination = "" if known == "https" else " ."
         raise LogError(
-            f"{address}: files of object stores and web servers are not read; copy it first: "
+            f"{address}: files on object stores and web servers cannot be read directly; copy it first: "
             f"{_COPY[known]} {address}{destination}"
         )
 
@@ -65,7 +65,7 @@ def refuse_table_formats(path: Path) -> None:
             if is_table:
                 extension = name.lower()
                 raise LogError(
-                    f"{path}: part of a {name} table, whose files may hold deleted rows; export its current rows "
-                    f"first: duckdb -c \"INSTALL {extension}; LOAD {extension}; COPY (FROM {scan}('{folder}')) TO "
-                    "'log.parquet'\""
+                    f"{path}: part of a {name} table, whose files may contain deleted rows; export its "
+                    f'current rows first: duckdb -c "INSTALL {extension}; LOAD {extension}; '
+                    f"COPY (FROM {scan}('{folder}')) TO 'log.parquet'\""
                 )

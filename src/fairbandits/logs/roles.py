@@ -100,7 +100,7 @@ def read_roles(path: str | Path) -> dict[str, Any]:
     try:
         given = tomllib.loads(Path(path).read_text("utf-8"))
     except OSError as error:
-        raise LogError(f"{path}: cannot be read ({error.strerror}); name a TOML file of roles") from None
+        raise LogError(f"{path}: cannot be read ({error.strerror}); pass a TOML file with roles") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LogError(f'{path}: not TOML ({error}); write lines such as arm = "video"') from None
     try:
@@ -141,7 +141,7 @@ def resolve_roles(
         if name not in given and name not in guessed:
             if guess and (taken := role_of_candidate(name, columns, given)) is not None:
                 raise LogError(
-                    f"{source}: column {taken[0]!r} already has the role {taken[1]}, so it is not the {name}; "
+                    f"{source}: column {taken[0]!r} already has the role {taken[1]}, so it cannot be the {name}; "
                     f"set {name}=... (--{name}). The columns are {_list_columns(columns)}"
                 )
             raise LogError(

@@ -61,11 +61,11 @@ def open_source(
         return _with_tokens(open_frame(source), na)
     is_database = len(items) == 1 and (scheme_of(items[0]) is not None or items[0].lower().endswith(_DUCKDB))
     if query is not None and not is_database:
-        raise LogError(f"{items[0]}: query must not be given, since this is no database")
+        raise LogError(f"{items[0]}: query must be given only for a database")
     for item in items:
         refuse_object_store(item)
         if len(items) > 1 and (scheme_of(item) or item == STANDARD_INPUT_PATH):
-            raise LogError("several sources must be files, got a database or the standard input among them")
+            raise LogError("several sources must all be files, got a database or standard input among them")
     if items == [STANDARD_INPUT_PATH]:
         spool, file = spool_standard_input(format or "csv")
         with spool:
@@ -120,7 +120,9 @@ def _find_files(items: Sequence[str], suffix: str | None) -> tuple[list[DataFile
     if len(paths) == 1 and paths[0].is_dir():
         return _files_of_folder(paths[0], suffix), paths[0]
     if folders := [path for path in paths if path.is_dir()]:
-        raise LogError(f"{folders[0]}: several paths must be files, got a folder; use a pattern: '{folders[0]}/*'")
+        raise LogError(
+            f"{folders[0]}: several paths must all be files, got a folder; use a pattern: '{folders[0]}/*'"
+        )
     known: dict[Path, Path] = {}
     for path in paths:
         if known.setdefault(path.resolve(), path) is not path:

@@ -53,7 +53,9 @@ def read_blocks(
                     yield RowBlock(start, memoryview(text)[:cut], n_rows)
                     start, row = start + cut, row + n_rows
                 elif len(text) > _MAX_ROW_SIZE:
-                    raise LogError(f"{file.name}, row {row + 1:,}: row has no end; check for an unclosed quote")
+                    raise LogError(
+                        f"{file.name}, row {row + 1:,}: row is not terminated; check for an unclosed quote"
+                    )
     except OSError as error:
         raise LogError(f"{file.name}: cannot be read ({error.strerror or error})") from None
 

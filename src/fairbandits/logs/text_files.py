@@ -108,7 +108,7 @@ def open_text(name: str, files: Sequence[DataFile], root: Path | None, text_form
     first = fragments[0]
     for fragment in fragments[1:] if isinstance(text_format, CsvFormat) else ():
         if fragment.columns != first.columns:
-            raise LogError(f"{fragment.file}: all files of a log must have the columns of {first.file}")
+            raise LogError(f"{fragment.file}: all files of a log must have the same columns as {first.file}")
     filled = [fragment for fragment in fragments if fragment.start < fragment.end]
     kinds = filled[0].infer_kinds() if filled else dict.fromkeys(first.columns, NULL)
     # The partition takes precedence over a column of the same name in the file.

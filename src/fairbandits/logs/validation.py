@@ -62,7 +62,7 @@ def as_positions(array: Any, column: str, location: Location) -> NDArray[np.int6
     if not is_valid.all():
         row = int(np.flatnonzero(~is_valid)[0])
         value = "nothing" if np.isnan(values[row]) else short_repr(values[row].item())
-        raise location.error(f"position must be an integer from 0 or 1 on, got {value}", column, row)
+        raise location.error(f"position must be an integer, counted from 0 or 1, got {value}", column, row)
     return values.astype(np.int64)
 
 

@@ -24,13 +24,12 @@ def check_map(feature_map: Any) -> None:
     name = type(feature_map).__name__
     if not callable(getattr(feature_map, "transform", None)) or isinstance(feature_map, type):
         raise ValueError(
-            f"feature_map must be a fitted transformer in the manner of scikit-learn, got {feature_map!r}; "
+            f"feature_map must be a fitted transformer with scikit-learn's interface, got {feature_map!r}; "
             "try sklearn.kernel_approximation.Nystroem"
         )
     if width_of(feature_map) is None:
         raise ValueError(
-            f"feature_map must be fitted, got an unfitted {name}; fit it on contexts like those to come, one row "
-            "per "
+            f"feature_map must be fitted, got an unfitted {name}; fit it on representative contexts, one row per "
             "arm and user: feature_map.fit(contexts)"
         )
     if getattr(feature_map, "feature_names_in_", None) is not None:
@@ -70,8 +69,7 @@ def _transform(feature_map: Any, contexts: Any, what: str) -> Any:
     except Exception as error:  # third-party code may raise anything
         raise ValueError(
             f"feature_map must map any numbers to a matrix, got a {type(feature_map).__name__} that fails for "
-            f"{what}: "
-            f"{error}"
+            f"{what}: {error}"
         ) from error
     if n_rows != len(contexts):
         raise ValueError(

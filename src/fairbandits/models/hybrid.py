@@ -38,8 +38,8 @@ class HybridModel(RewardModel):
         mean = x.P_a b_a + lambda q.beta                     width^2 = x.q + lambda^2 q' A0^-1 q
 
     So the state is a disjoint regression per arm and one more for beta. When an arm learns a row, P_a loses a
-    rank-one matrix, which A0 gains times lambda^2: beta learns the row `lambda q / s` with the reward `(r - x.P_a b_a) / s`,
-    where s = sqrt(1 + x.q).
+    rank-one matrix, which A0 gains times lambda^2: beta is updated with the row `lambda q / s` and the reward
+    `(r - x.P_a b_a) / s`, where s = sqrt(1 + x.q).
 
     Parameters
     ----------

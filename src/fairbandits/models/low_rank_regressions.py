@@ -37,23 +37,24 @@ from fairbandits.models.row_batch import RowBatch
 from fairbandits.models.rows import Row
 from fairbandits.models.threads import in_chunks
 
-# A scaled to a unit diagonal has no eigenvalue below ridge / trace(A), and the rounding errors of Cholesky's
-# method are below d * 1e-16. So the method cannot break down up to a trace of this times ridge / d.
+# If A is scaled to a unit diagonal, it has no eigenvalue below ridge / trace(A), and the rounding errors of
+# Cholesky's method are below d * 1e-16. So the method cannot break down if the trace is at most this number times
+# ridge / d.
 _MOST_TRACE = 1e13
-# Regressions are learned in chunks of at least this many. One row takes about this many multiplications per entry
-# of a matrix.
+# Regressions are processed in chunks of at least the first number. One row takes about the second number of
+# multiplications per matrix entry.
 _GROUPS_AT_A_TIME, _UPDATES_PER_ROW = 16, 2
 
 
 class LowRankRegressions(RidgeRegressions):
     """Ridge regressions in slots; one with few observations has no matrices, unless there is a discount.
 
-    See `kernels.low_rank`. Rows can be learned one by one, or many at once.
+    See `kernels.low_rank`. Rows can be added one by one or many at once.
     """
 
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
         self._low_rank = ArrayPool({"steps": ((width,), dtype), "rows": ((width + 2,), np.float64)})
-        # Kernels of regressions without matrices take the layout of the disjoint model, which has no blocks here.
+        # Kernels for regressions without matrices take the layout of the disjoint model, which has no blocks here.
         nothing: Ints = np.zeros(0, np.int64)
         no_parts = nothing.reshape(0, 1), np.zeros((0, 1)), nothing
         self._no_blocks = empty_blocks(0, width, dtype), nothing, *no_parts
@@ -119,9 +120,9 @@ class LowRankRegressions(RidgeRegressions):
     # -- learning many at once -------------------------------------------------------------------------
 
     def learn_batch(self, batch: RowBatch, arms: Ints, rewards: Floats) -> bool:
-        """Learn many rows of arms, as if one by one and in order; rows of arm -1 are left out.
+        """Add many rows of arms, as if one by one and in order; rows of arm -1 are left out.
 
-        Returns False, having changed nothing, if one of the rows might be rejected; the rows must then be learned
+        Returns False, having changed nothing, if one of the rows might be rejected; the rows must then be added
         one by one.
         """
         if not self.accepts(batch, arms):
@@ -134,7 +135,7 @@ class LowRankRegressions(RidgeRegressions):
 
     @contextmanager
     def marking(self, batch: RowBatch, slots: Ints) -> Iterator[None]:
-        """Mark the rows that were learned before an exception, given the slots of all; these must have room."""
+        """Mark the rows that were added before an exception, given the slots of all rows; call `reserve` first."""
         before = self.rows_learned.copy()
         try:
             yield
@@ -143,7 +144,7 @@ class LowRankRegressions(RidgeRegressions):
             raise
 
     def accepts(self, batch: RowBatch, slots: Ints) -> bool:
-        """Return whether all rows can be learned, because A stays far from singular in float64."""
+        """Return whether all rows can be added safely: whether A stays far from singular in float64."""
         squares, known = batch.squares(), slots >= 0
         if not (np.isfinite(squares).all() and known.any()):
             return not known.any()
@@ -153,7 +154,7 @@ class LowRankRegressions(RidgeRegressions):
         return bool((before + added[touched] <= _MOST_TRACE / self.width * self.ridge).all())
 
     def reserve(self, slots: Ints) -> None:
-        """Make room for rows of slots, -1 for none; growing once for all rows is fastest."""
+        """Make room for all rows at once, which is fastest, given their slots (-1 for none)."""
         if slots.max(initial=-1) >= self.n_slots:
             self._add_slots(int(slots.max()) + 1)
         counts = np.bincount(slots[slots >= 0])
@@ -161,12 +162,12 @@ class LowRankRegressions(RidgeRegressions):
         self._collect()
 
     def _room(self, slots: Ints, counts: Ints) -> Ints:
-        """Return the largest number of low-rank steps that slots can take when each learns some rows."""
+        """Return the largest number of low-rank steps that each slot can take, given its number of new rows."""
         room = np.minimum(counts, self._most_steps() - self.where[slots, N_STEPS])
         return np.where(self.where[slots, MATRICES] < 0, room, 0)
 
     def learn_sorted(self, rows: SplitRows, slots: Ints, rewards: Floats) -> None:
-        """Learn rows of many users, sorted by slot, that `accepts` has accepted."""
+        """Add rows of many users that are sorted by slot and that `accepts` has accepted."""
         firsts = group_firsts(slots)
         heads, sizes = slots[firsts[:-1]], np.diff(firsts)
         steps = self._low_rank.take_many(int(self._room(heads, sizes).sum()))
@@ -200,7 +201,7 @@ class LowRankRegressions(RidgeRegressions):
         slots: Ints,
         rewards: Floats,
     ) -> None:
-        """Learn groups of rows in slots with matrices, of which those that are open have no A^-1 yet."""
+        """Add groups of rows to slots with matrices; where `is_open` is true, A^-1 has not been written yet."""
         limits = MOST_LEVERAGE, self._refresh_every, self.ridge, self.width
         learn_groups(rows, firsts, stops, is_open, slots, rewards, self._state, *limits)
 
@@ -217,20 +218,20 @@ class LowRankRegressions(RidgeRegressions):
         return freed
 
     def sum_inverses(self, slots: Ints) -> tuple[Floats, Floats]:
-        """Sum A^-1, packed, and theta over slots."""
+        """Sum A^-1, as a packed triangle, and theta over slots."""
         inverses = self._matrices["inverse"]
         return sum_inverses(self.where, inverses, self._low_rank["steps"], self.theta, slots, self.ridge)
 
     # -- reading ---------------------------------------------------------------------------------------
 
     def product(self, slot: int, columns: Ints, values: Floats) -> Floats:
-        """Return A^-1 x of a slot."""
+        """Return A^-1 x for a slot."""
         if self._has_matrices(slot):
             return super().product(slot, columns, values)
         return low_rank_product(self._steps_state, slot, columns, values, self.ridge)
 
     def packed_inverses(self, slots: Ints) -> Floats:
-        """Return copies of A^-1 of many slots as packed triangles; ridge^-1 I for an empty slot."""
+        """Return copies of A^-1 for many slots as packed triangles; for an empty slot, A^-1 is ridge^-1 I."""
         inverses = super().packed_inverses(slots)
         known = np.flatnonzero((slots >= 0) & (slots < self.n_slots))
         steps = known[self.where[slots[known], MATRICES] < 0]
@@ -287,7 +288,7 @@ class LowRankRegressions(RidgeRegressions):
 
 
 def sorted_by_slot(slots: Ints) -> Ints:
-    """Return the order that sorts rows by slot and keeps their order within a slot, without slot -1."""
+    """Return the stable order that sorts rows by slot; rows of slot -1 are left out."""
     order = np.argsort(slots, kind="stable")
     return order[np.count_nonzero(slots < 0) :]
 

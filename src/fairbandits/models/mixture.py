@@ -1,10 +1,11 @@
-"""A mixture of models: every model predicts every reward, and those that predict best decide.
+"""A mixture of models: every model predicts every reward, and those that predict best get the most weight.
 
-Which model suits a stream is not known beforehand: the shared one learns fastest, the hybrid and the disjoint one
-represent more, a fading one follows changes. Each can predict every reward that is observed, so they are compared
-online, by exponential weights (Cesa-Bianchi and Lugosi 2006, Prediction, Learning, and Games).
-The hybrid and the disjoint model, which represent most, decide until another one has predicted better: a model
-that is too simple predicts best while little is known, and would keep a policy from exploring further.
+It is not known beforehand which model suits a stream: the shared model learns fastest, the hybrid and the disjoint
+models can represent more, and the fading model follows changes. Each model can predict every observed reward, so
+the models are compared online, by exponential weights (Cesa-Bianchi and Lugosi 2006, Prediction, Learning, and
+Games). The hybrid and the disjoint models, which can represent the most, prevail until another model has predicted
+better: a model that is too simple predicts best while little is known, and would keep a policy from exploring
+further.
 """
 
 from __future__ import annotations
@@ -31,17 +32,19 @@ WINDOW = 1000.0
 RATE = 0.5
 #: The initial loss of the simple experts, whose arms all have the same coefficients.
 HANDICAP = 10.0
-#: The root-mean-square error of predictions at which widths are those of the experts, and the number of rounds for
-#: which this value counts as an observation.
+#: The root-mean-square prediction error at which the mixture's widths equal those of the experts, and the number
+#: of rounds for which this value counts, as if it had been observed.
 TYPICAL_ERROR, PRIOR_ROUNDS = 0.15, 100.0
-#: The largest factor by which widths are scaled; `PRIOR_ROUNDS` keeps the smallest one at 0.3.
+#: The largest factor by which widths are scaled; because of `PRIOR_ROUNDS`, the smallest factor is 0.3.
 MOST_SCALE = 2.0
 _SIMPLE = ("shared", "fading")
 # With this discount, the fading model looks back over about 100 rewards.
 _FADING = 0.99
-# A model with less than this share of the largest weight is not asked until it has gained more.
+# A model whose weight is less than this share of the largest weight does not contribute to predictions until its
+# weight has grown.
 _LEAST_SHARE = 0.01
-# A hybrid model has two matrices per arm; a mixture gives it up if they would take more than this.
+# A hybrid model has two matrices per arm; a mixture gives up its hybrid model if the matrices would take more
+# bytes than this.
 _MOST_HYBRID_BYTES = 2**29
 
 Expert = DisjointModel | SharedModel | HybridModel
@@ -50,25 +53,26 @@ Expert = DisjointModel | SharedModel | HybridModel
 class MixtureModel(RewardModel):
     """The mean of several models' predictions, weighted by how well each has predicted the rewards so far.
 
-    The models are `experts`: disjoint, shared, hybrid, and shared with forgetting. Let c_i be the
-    discounted sum of the squared errors of expert i, which starts at `HANDICAP` for the two shared ones, at 0 for
-    the others, and is multiplied by `1 - 1/WINDOW` after every round. Then
+    The models, called `experts`, are disjoint, shared, hybrid, and shared with forgetting. Let c_i be the
+    discounted sum of the squared errors of expert i. This sum starts at `HANDICAP` for the two shared experts and
+    at 0 for the others, and is multiplied by `1 - 1/WINDOW` after every round. Then
 
         weight of i = exp(-RATE c_i) / sum_j exp(-RATE c_j)
 
-    Each prediction is made before its reward is learned, and is clipped to [0, 1]. Whatever the rewards, after
-    every round
+    Each prediction is made before the experts learn from the reward, and is clipped to [0, 1]. Whatever the
+    rewards are, the following holds after every round:
 
         c of the mixture <= min_i c_i + log(number of experts) / RATE
 
-    where c of the mixture is the same sum for the weighted mean of the clipped predictions. This bounds errors on
-    the arms that were chosen; it is no bound on the reward that is earned.
+    where c of the mixture is the same sum for the weighted mean of the clipped predictions. This is a bound on the
+    errors for the chosen arms, not on the reward that is earned.
 
-    The experts' widths assume rewards of a known noise. A mixture measures it: widths are multiplied by `scale()`,
-    the root of the mean squared error of the mixture, relative to `TYPICAL_ERROR`. So a policy explores more where
-    rewards are hard to predict, and less where they are not.
+    The experts' widths assume that the noise of rewards is known. A mixture measures the noise instead: it
+    multiplies widths by `scale()`, which is the root-mean-square error of the mixture, relative to
+    `TYPICAL_ERROR`. So a policy explores more where rewards are hard to predict, and less where they are not.
 
-    All experts learn every reward; those with a negligible weight are not asked until their weight has grown.
+    All experts learn from every reward, but those with a negligible weight do not contribute to predictions until
+    their weight has grown.
 
     Parameters
     ----------
@@ -115,19 +119,19 @@ class MixtureModel(RewardModel):
         return dict(zip(self.experts, self._weights.tolist(), strict=True))
 
     def scale(self) -> float:
-        """Return the factor by which widths are larger than those of the experts."""
+        """Return the factor by which the widths of the experts are multiplied."""
         squares, n = self.own_loss.tolist()
         error = math.sqrt((squares + PRIOR_ROUNDS * TYPICAL_ERROR**2) / (n + PRIOR_ROUNDS))
         return min(error / TYPICAL_ERROR, MOST_SCALE)
 
     def asked(self) -> Iterator[tuple[float, Expert]]:
-        """Yield the experts that are asked, with their weights."""
+        """Yield the experts that contribute to predictions, with their weights."""
         for weight, expert in zip(self._active.tolist(), self.experts.values(), strict=True):
             if weight:
                 yield weight, expert
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Return the weighted mean of the experts' predictions, and that of their widths times `scale()`."""
+        """Return the weighted mean of the experts' predictions, and `scale()` times that of their widths."""
         mean, width = np.zeros((2, rows.n_users, rows.n_arms))
         for weight, expert in self.asked():
             expected, uncertainty = expert.score(rows, arms)
@@ -145,15 +149,15 @@ class MixtureModel(RewardModel):
         return in_widths(deviation, width)
 
     def learn(self, arm: int, row: Row, reward: float) -> None:
-        """Learn the reward of an arm with a context, after each expert has predicted it.
+        """Learn from the reward of an arm with a context, after each expert has predicted that reward.
 
-        An expert that rejects the row does not learn it; if all reject it, the mixture rejects it, too.
+        An expert that rejects the row does not learn from it; if all experts reject the row, so does the mixture.
         """
         errors = self._predictions(arm, row) - reward
         refusals = [refusal for expert in self._learning(arm) if (refusal := _refusal(expert, arm, row, reward))]
         if len(refusals) == np.isfinite(self.losses).sum():
             raise refusals[0]
-        # Discounted at once: the next weights are those of the round to come.
+        # Discounted immediately, because the weights computed next are those of the coming round.
         fade = 1.0 - 1.0 / WINDOW
         self.own_loss = fade * (self.own_loss + np.array([(self._weights @ errors) ** 2, 1.0]))
         self.losses = fade * (self.losses + errors**2)
@@ -161,7 +165,7 @@ class MixtureModel(RewardModel):
         self._set_weights()
 
     def _predictions(self, arm: int, row: Row) -> Floats:
-        """Return each expert's prediction for a row, clipped to [0, 1]; 0 if it has been given up."""
+        """Return each expert's prediction for a row, clipped to [0, 1]; 0 for an expert that has been given up."""
         columns, values, _ = checked_entries(row, self.width)
         found = [
             expert.mean_of(arm, columns, values) if math.isfinite(loss) else 0.0
@@ -186,7 +190,7 @@ class MixtureModel(RewardModel):
         return (arm + 1) * self.width * (self.width + 1) * hybrid.arms.moment.itemsize > _MOST_HYBRID_BYTES
 
     def forget(self, arm: int) -> None:
-        """Drop what is known of an arm, as far as experts can tell it apart."""
+        """Drop what is known about an arm, as far as the experts can tell it apart from other arms."""
         for expert in self.experts.values():
             expert.forget(arm)
 
@@ -243,7 +247,7 @@ class MixtureModel(RewardModel):
 
 
 def _refusal(expert: Expert, arm: int, row: Row, reward: float) -> ValueError | None:
-    """Make an expert learn; return the error if it refuses."""
+    """Make an expert learn from a reward; return the error if the expert rejects the row."""
     try:
         expert.learn(arm, row, reward)
     except ValueError as error:

@@ -124,8 +124,8 @@ class Model(Parameters):
     def _check_together(self) -> None:
         if self.kind == AUTO and (self.discount < 1.0 or self.link != "identity"):
             raise ValueError(
-                f'kind must be disjoint, shared or hybrid for a link or a discount, got "{AUTO}", which forgets '
-                "as it finds best"
+                f'kind must be disjoint, shared or hybrid for a link or a discount, got "{AUTO}", which adapts '
+                "its forgetting to the data"
             )
 
     @property
@@ -164,7 +164,9 @@ class Model(Parameters):
             )
         model = cls(**{**values, "feature_map": feature_map})
         if feature_maps.fingerprint(feature_map) != known["fingerprint"]:
-            raise FeatureMapError(f"it was saved with another feature map, a {known['name']} with other output")
+            raise FeatureMapError(
+                f"it was saved with a different feature map, a {known['name']} with different output"
+            )
         return model
 
     def __sklearn_clone__(self) -> Model:

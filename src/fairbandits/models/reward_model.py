@@ -80,7 +80,7 @@ class RewardModel(ABC):
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
         """Add the learned state of another model; each pair holds the numbers of an arm here and there."""
-        raise ValueError(f"policies with model={type(self).__name__} do not merge")
+        raise ValueError(f"policies with model={type(self).__name__} cannot be merged")
 
     def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
         """Draw the error of each mean, in units of its width: standard normal, (n_users, n_arms)."""

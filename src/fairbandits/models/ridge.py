@@ -1,4 +1,4 @@
-"""Ridge regressions that learn one row at a time."""
+"""Ridge regressions that are updated one row at a time."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ from fairbandits.models.rows import Row, Rows, checked_entries, refuse_outside
 # Each rank-one update adds a rounding error of about one unit in the last place of the largest entry of A^-1;
 # after a thousand updates, eight digits are still correct, even in a direction that has been seen 100,000 times.
 _REFRESH_EVERY = 1000
-# For wide models a refresh (d^3) must not cost more than the updates (d^2) between two of them.
+# For wide models, a refresh (d^3) must not cost more than the updates (d^2) between two refreshes.
 _REFRESH_EVERY_WIDTHS = 4
-# One update divides A^-1 along x by 1 + leverage, and in that direction loses as many digits as this number has.
+# One update divides A^-1 along x by 1 + leverage, so it loses as many digits in that direction as 1 + leverage
+# has.
 MOST_LEVERAGE = 1e5
 
 
@@ -43,7 +44,7 @@ class RidgeRegressions(RewardModel):
     """Ridge regressions of one width, each in a slot: `A = ridge * I + sum w x x'`, `b = sum w r x`.
 
     A^-1 and theta are maintained by rank-one updates, and recomputed from A and b before rounding errors matter. A
-    slot that has learned nothing has no matrices.
+    slot without any rows has no matrices.
 
     Parameters
     ----------
@@ -55,14 +56,15 @@ class RidgeRegressions(RewardModel):
         The type of A^-1. In float32, A^-1 takes half the memory, and scores are accurate to about six digits; A
         and b, from which A^-1 is recomputed, are always float64.
     discount : float
-        The factor by which the weight of a row shrinks when its slot learns another row: `A = ridge * I + sum d^k
-        x x'` and `b = sum d^k r x`, where the row x was learned k rows ago. With a discount d below 1, every row
-        is learned by solving from scratch, which costs width^3 operations instead of width^2.
+        The factor by which the weight of a row shrinks when another row is added to its slot: `A = ridge * I + sum
+        d^k x x'` and `b = sum d^k r x`, where x is the row that was added k rows ago. With a discount d below 1,
+        the regression is solved from scratch for every row, which costs width^3 operations instead of width^2.
     """
 
     is_mergeable = True
 
-    # Per slot: the place of its matrices, b, theta, log det A, rows learned, and rows since A^-1 was recomputed.
+    # Per slot: the place of its matrices, b, theta, log det A, and the number of rows: all rows, and those since
+    # A^-1 was recomputed.
     _ARRAYS = ("where", "moment", "theta", "log_det", "rows_learned", "since_refresh")
 
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
@@ -78,8 +80,8 @@ class RidgeRegressions(RewardModel):
         self.since_refresh: Ints = np.empty(0, np.int64)
         self._matrices = self._matrix_pool()
         self._refresh_every = max(_REFRESH_EVERY, _REFRESH_EVERY_WIDTHS * width)
-        #: The number of times that slots were emptied or restored; after each, copies elsewhere start over
-        #: (`models.device`).
+        #: The number of times that slots were emptied or restored; each time, copies on devices start over (see
+        #: `models.device`).
         self.n_resets = 0
         self._collect()
 
@@ -92,12 +94,12 @@ class RidgeRegressions(RewardModel):
         return 0
 
     def _matrix_pool(self) -> ArrayPool:
-        """Return the pool of matrices, packed triangles: A and A^-1."""
+        """Return the pool of the matrices A and A^-1, which are stored as packed triangles."""
         triangle = (self.width * (self.width + 1) // 2,)
         return ArrayPool({"gram": (triangle, np.float64), "inverse": (triangle, self.dtype)})
 
     def _collect(self) -> None:
-        """Collect the arrays that kernels take, whenever one of them is replaced."""
+        """Collect the arrays that kernels take; must be called whenever one of them is replaced."""
         pool = self._matrices
         self._state: tuple[Any, ...] = tuple(
             RidgeState(
@@ -122,7 +124,7 @@ class RidgeRegressions(RewardModel):
         raise NotImplementedError
 
     def _repair(self, rows: Rows, slots: Ints, width: Floats) -> None:
-        """Recompute NaN widths from A itself: rounding has made their variances negative."""
+        """Recompute from A itself the widths that are NaN because rounding has made their variances negative."""
         root_of = functools.cache(self.root_of)
         for user, arm in np.argwhere(np.isnan(width)).tolist():
             width[user, arm] = np.linalg.norm(root_of(int(slots[arm])) @ rows.row(user, arm).dense())
@@ -130,7 +132,7 @@ class RidgeRegressions(RewardModel):
     # -- learning --------------------------------------------------------------------------------------
 
     def learn(self, arm: int, row: Row, reward: float, weight: float = 1.0) -> None:
-        """Learn a row in the slot of an arm, `weight` times; if it is rejected, nothing changes.
+        """Add a row to the slot of an arm, `weight` times; if the row is rejected, nothing changes.
 
         Raises
         ------
@@ -159,7 +161,7 @@ class RidgeRegressions(RewardModel):
         return learn_row(*at, self._state, slot, MOST_LEVERAGE, self._refresh_every, self.ridge)
 
     def _allocate(self, slot: int, outcome: int) -> None:
-        """Allocate the memory that a slot needs to learn a row."""
+        """Allocate the memory that a slot needs before a row can be added."""
         if outcome == NEEDS_MATRICES:
             self._add_matrices(slot)
 
@@ -185,7 +187,7 @@ class RidgeRegressions(RewardModel):
         return 0 <= slot < self.n_slots and bool(self.where[slot, MATRICES] >= 0)
 
     def _learn_afresh(self, slot: int, row: Row, reward: float, weight: float) -> None:
-        """Learn a row by solving from scratch, working on copies until that has succeeded."""
+        """Add a row and solve from scratch, working on copies until that has succeeded."""
         columns, values, n_shared = checked_entries(row, self.width)
         gram, moment = self._gram(slot).copy(), self.moment[slot].copy()
         if self.discount < 1.0:
@@ -198,7 +200,7 @@ class RidgeRegressions(RewardModel):
     def _solve(
         self, slot: int, gram: Floats, moment: Floats, n_rows: int, part: tuple[Ints, Floats] | None = None
     ) -> None:
-        """Set A and b of a slot that gained n rows; if they cannot be solved, nothing changes."""
+        """Set A and b of a slot that gained n rows; if the equations cannot be solved, nothing changes."""
         inverse, theta, log_det = solve(gram, moment)
         place = self._add_matrices(slot)
         self._matrices["gram"][place], self.moment[slot] = gram, moment
@@ -220,7 +222,7 @@ class RidgeRegressions(RewardModel):
         self._solve(slot, self._gram(slot) + gram, self.moment[slot] + moment, n_rows)
 
     def learn_equations(self, equations: NormalEquations, pairs: Iterable[tuple[int, int]]) -> None:
-        """Learn rows that have been summed, given pairs of an arm and its number in the equations."""
+        """Add rows that have been summed, given pairs of an arm and its number in the equations."""
         for slot, theirs in pairs:
             self.add_sums(slot, equations.gram[theirs], equations.moment[theirs], int(equations.count[theirs]))
 
@@ -229,7 +231,7 @@ class RidgeRegressions(RewardModel):
         return arms
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add the learned state of other regressions, given pairs of a slot here and a slot there."""
+        """Add the learned state of other regressions, given pairs of a slot here and the matching slot there."""
         for slot, theirs in pairs:
             self._merge_slot(slot, other, theirs)
 
@@ -257,15 +259,15 @@ class RidgeRegressions(RewardModel):
         return self.theta[arm].copy() if 0 <= arm < self.n_slots else np.zeros(self.width)
 
     def mean_of(self, arm: int, columns: Ints, values: Floats) -> float:
-        """Return the expected reward of one row, given by its non-zeros."""
+        """Return the expected reward of one row, which is given by its non-zero entries."""
         return float(values @ self.coefficients(arm)[columns])
 
     def log_det_of(self, slot: int) -> float:
-        """Return log det A of a slot."""
+        """Return log det A for a slot."""
         return float(self.log_det[slot]) if slot < self.n_slots else self.width * math.log(self.ridge)
 
     def root_of(self, slot: int) -> Floats:
-        """Return M of a slot, with A^-1 = M' M, computed from A itself."""
+        """Return the matrix M of a slot, where A^-1 = M' M, computed from A itself."""
         root, _, _ = checked_invert(self._gram(slot), self.width)
         return root
 
@@ -274,7 +276,7 @@ class RidgeRegressions(RewardModel):
         return unpacked(self._inverse(slot), self.width)
 
     def packed_inverses(self, slots: Ints) -> Floats:
-        """Return copies of A^-1 of many slots as packed triangles; ridge^-1 I for an empty slot."""
+        """Return copies of A^-1 for many slots as packed triangles; for an empty slot, A^-1 is ridge^-1 I."""
         inverses = np.tile(identity(self.width) / self.ridge, (len(slots), 1))
         known = np.flatnonzero((slots >= 0) & (slots < self.n_slots))
         places = self.where[slots[known], MATRICES]
@@ -286,17 +288,17 @@ class RidgeRegressions(RewardModel):
         return unpacked(self._gram(slot), self.width)
 
     def product(self, slot: int, columns: Ints, values: Floats) -> Floats:
-        """Return A^-1 x of a slot."""
+        """Return A^-1 x for a slot."""
         return multiply(self._inverse(slot), columns, values, self.width)
 
     def _gram(self, slot: int) -> Floats:
-        """Return A of a slot as a packed triangle; not a copy if it is stored as one."""
+        """Return A of a slot as a packed triangle, without copying it if it is stored as one."""
         if self._has_matrices(slot):
             return np.asarray(self._matrices["gram"][self.where[slot, MATRICES]])
         return self.ridge * identity(self.width)
 
     def _inverse(self, slot: int) -> Floats:
-        """Return A^-1 of a slot as a packed triangle; not a copy if it is stored as one."""
+        """Return A^-1 of a slot as a packed triangle, without copying it if it is stored as one."""
         if self._has_matrices(slot):
             return np.asarray(self._matrices["inverse"][self.where[slot, MATRICES]])
         return identity(self.width) / self.ridge

@@ -39,7 +39,7 @@ class Row(ShortRepr):
     width: int
 
     def entries(self) -> tuple[Ints, Floats, int]:
-        """Return copies of the non-zero columns and values, and the number of leading entries that arms share."""
+        """Return copies of the non-zero entries' columns and values, and the number of leading shared entries."""
         return split_rows.copy_row(tuple(self.parts), self.user, self.arm)
 
     def alone(self) -> Row:
@@ -90,7 +90,7 @@ class _Rows(ShortRepr):
         raise NotImplementedError
 
     def times(self, vectors: Floats) -> Floats:
-        """Multiply each user's rows by that user's column of `vectors`; the shape is (n_users, n_arms)."""
+        """Multiply each user's rows by that user's column of `vectors`; the result has shape (n_users, n_arms)."""
         return np.array(
             [
                 [self.row(user, arm).dense() @ vector for arm in range(self.n_arms)]
@@ -110,7 +110,7 @@ class SparseRows(_Rows):
         return Row(self.parts, user, arm, self.width)
 
     def of_users(self, first: int, end: int) -> Fields:
-        """Return the rows of some users in the form that kernels take, without copying them."""
+        """Return the rows of some users, without copying, in the form that the kernels accept."""
         return tuple(self.parts._replace(users=self.parts.users[first:end]))
 
     def picked(self, arms: Ints) -> tuple[SparseRows, Ints]:
@@ -120,7 +120,7 @@ class SparseRows(_Rows):
     def select(self, users: Ints, arms: Ints) -> SparseRows:
         """Return the rows of the given users and arms; a part may then be shared by fewer arms."""
         parts = self.parts
-        if len(parts.users) == 1 and len(users) == 1 and not parts.users[0, FIRST_ARM]:  # as in every round
+        if len(parts.users) == 1 and len(users) == 1 and not parts.users[0, FIRST_ARM]:  # the common case
             which, bounds = parts.which.take(arms, axis=1), parts.bounds.take(arms, axis=0)
             return SparseRows(1, len(arms), self.width, parts._replace(which=which, bounds=bounds))
         own = parts.users[users]
@@ -173,7 +173,7 @@ class DenseRows(_Rows):
         return split_rows.whole_rows(self.matrix, self.n_users)
 
     def of_users(self, first: int, end: int) -> Floats:
-        """Return the rows of some users in the form that kernels take, without copying them."""
+        """Return the rows of some users, without copying, in the form that the kernels accept."""
         return self.matrix[first * self.n_arms : end * self.n_arms]
 
     def toarray(self) -> Floats:
@@ -210,7 +210,7 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     Parameters
     ----------
     contexts : array-like or scipy sparse, shape (n_users * n_arms, n_features)
-        Finite numbers; the rows of the first user, then those of the second, and so on.
+        Finite numbers: the rows of the first user, then those of the second, and so on.
     width : int, optional
         The expected number of features.
     n_users : int
@@ -264,8 +264,8 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
     shapes = {one.shape for one in many}
     if len(shapes) > 1:
         raise ValueError(
-            f"contexts of all users must have one shape, got {sorted(shapes)}; "
-            "give all arms to every user, and name those of each user by eligible"
+            f"contexts of all users must have the same shape, got {sorted(shapes)}; "
+            "offer all arms to every user, and restrict the arms of each user with eligible"
         )
     if any(sparse.issparse(one) for one in many):
         return as_rows(sparse.vstack(many, format="csr"), width, len(many))
@@ -279,7 +279,7 @@ def _ranges(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
 
 
 def checked_entries(row: Row, width: int) -> tuple[Ints, Floats, int]:
-    """Check and return the entries of a row, which may come from a file, because kernels do not check them."""
+    """Check the entries of a row, which may come from a file, and return them; kernels do not check them."""
     if row.width != width:
         raise ValueError(f"row must be {width} wide, got {row.width}")
     columns, values, n_shared = row.entries()
@@ -305,8 +305,8 @@ def as_floats(contexts: Any, what: str = "contexts must be a matrix of numbers, 
         return contexts  # the common case, in every round
     try:
         array = np.asarray(contexts)
-        # Object arrays may hold numbers, like those from data frames of mixed types; text and complex numbers
-        # cannot be features.
+        # Object arrays, such as those from data frames with mixed types, may hold numbers; text and complex
+        # numbers cannot be features.
         if array.dtype.kind not in "biufO":
             raise ValueError(f"its entries are of type {array.dtype}")
         if array.dtype.kind == "O" and any(isinstance(entry, str) for entry in array.flat):
@@ -345,7 +345,7 @@ def checked_csr(matrix: Any, what: str) -> Any:
     outside, unusable, is_sorted = split_rows.check_sparse(starts, columns, values, d)
     if outside:
         raise ValueError(
-            f"sparse {what} must have columns in 0..{d - 1}, got {outside} outside; rebuild the matrix"
+            f"sparse {what} must have column indices in 0..{d - 1}, got {outside} outside; rebuild the matrix"
         )
     refuse_unusable(unusable, what)
     if not is_sorted:

@@ -138,18 +138,18 @@ def evaluate(
     settings.check(opened)
     own = own_candidates(candidates)
     if learning and len(own) < len(candidates):
-        raise ValueError("learning needs policies of this library, which can learn, got others")
+        raise ValueError("learning needs policies of this library, because only these can learn; leave out others")
     if sequential and (learning or cluster is not None):
-        raise ValueError("sequential must not be combined with learning or a cluster, got both")
+        raise ValueError("sequential must not be combined with learning or a cluster")
     if sequential and not all(candidate.is_trained for candidate in own):
         raise ValueError(
-            "sequential needs policies that are the same in every evaluation, got an untrained one; train it "
-            "first (fairbandits fit)"
+            "sequential needs trained policies, which are the same in every evaluation, got an untrained one; "
+            "train it first (fairbandits fit)"
         )
     if train is None:
         train = 0.0 if learning or all(candidate.is_trained for candidate in own) else 0.5
     if learning and cluster is not None:
-        raise ValueError("learning needs the rows of the log one after the other; evaluate without a cluster")
+        raise ValueError("learning processes the rows of the log in order; evaluate without a cluster")
     if learning:
         checkpoint, progress = None, False
     prints = [] if checkpoint is None else [candidate.fingerprint() for candidate in candidates]

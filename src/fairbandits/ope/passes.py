@@ -104,7 +104,7 @@ def first_pass(setup: EvaluationSetup, with_model: bool, passes: LogPasses) -> F
         if not candidate.policy.is_additive:
             if passes.cluster is not None:
                 raise ValueError(
-                    f"the order of rewards matters to {candidate.title}; evaluate it without a cluster"
+                    f"{candidate.title} depends on the order of rewards; evaluate it without a cluster"
                 )
             passes = passes.in_order()
     result = passes.run("first pass", partial(_first_sums, setup=setup, with_model=with_model), merged)

@@ -44,12 +44,12 @@ ExtraVariance = Callable[[int, int | None], float]
 
 #: Below this effective sample size, no estimate is computed.
 MIN_EFFECTIVE_ROWS = 30
-# If probabilities add up to 1 within this tolerance, nothing is left for other arms.
+# If probabilities add up to 1 within this tolerance, other arms are taken to have probability 0.
 _ROUNDING = 1e-6
 
 
 class PolicySums:
-    """The sums of one policy.
+    """The sums of all estimators for one policy.
 
     Parameters
     ----------
@@ -207,10 +207,10 @@ class PolicySums:
         shown: Floats | None,
         predictions: Floats | None,
     ) -> Floats:
-        """Return the variables of the headline estimates for each row; without propensities, weights are zero."""
+        """Return the headline estimates' variables for each row; if propensities are unknown, weights are zero."""
         columns = np.zeros((len(rows), len(COLUMNS)))
         columns[:, ROWS], columns[:, LOGGED] = 1.0, rows.reward
-        # Not clipped, because only unclipped weights have an expected mean of 1.
+        # Not clipped, because only unclipped weights have a mean of 1 in expectation.
         weight = columns[:, WEIGHTS] = np.zeros(len(rows)) if weight is None else weight
         columns[:, REWARDS] = weight * rows.reward
         if (matrix := probabilities.all_arms) is not None:
@@ -220,13 +220,17 @@ class PolicySums:
                 ratio = float((supported / np.where(supported > 0.0, shown, 1.0)).max(initial=0.0))
                 self._max_ratio = max(self._max_ratio or 0.0, ratio)
             if predictions is not None:
-                # The control variate of the doubly robust estimator: zero in expectation.
+                # The control variate of the doubly robust estimator, which is zero in expectation.
                 chosen = predictions[np.arange(len(rows)), rows.arm]
                 columns[:, CONTROL] = weight * chosen - np.einsum("ij,ij->i", supported, predictions)
         return columns
 
     def _is_shown(self, rows: LogRows, shown: Floats | None) -> NDArray[np.bool_]:
-        """Return whether the log supports each arm in each row, by its propensity if known, or else by group."""
+        """Return whether the log supports each arm in each row.
+
+        An arm is judged by its propensity if that is known, and otherwise by whether the user's groups were shown
+        the arm.
+        """
         if shown is not None:
             return np.asarray((shown > 0.0) & (self.arm_counts[OVERALL] > 0))
         distinct, inverse = distinct_rows(rows.groups)
@@ -249,7 +253,7 @@ class PolicySums:
     def evaluation(
         self, title: str, training: str, confidence: float, headline: HeadlineEstimates | None
     ) -> PolicyEvaluation:
-        """Return the results, given those of `headline`."""
+        """Return the results for the policy, given the headline estimates."""
         weighted = self._sums.get("ips", self._sums["replay"])
         results = {name: self._result(name, confidence) for name in self._sums}
         if headline is not None:
@@ -274,13 +278,13 @@ class PolicySums:
         return find_drift(self._drift.totals(*self._units.members(OVERALL)))
 
     def largest_share(self) -> float:
-        """Return the largest share of rows that belong to one unit."""
+        """Return the largest share of rows that belongs to a single unit."""
         rows = self.tables.observed(OVERALL)[:, ROWS]
         return float(rows.max() / rows.sum()) if rows.size else 0.0
 
     @cached_property
     def tables(self) -> UnitTables:
-        """The sums of units, by group, after all rows have been added."""
+        """The sums of the units, by group; to be read only after all rows have been added."""
         return UnitTables(self._units, self._columns, self._largest_weight)
 
     def unsupported(self, group: int = OVERALL) -> float:
@@ -319,7 +323,7 @@ class PolicySums:
         return estimator_result(self._sums[name], self._groups, confidence, extra)
 
     def _model_variance(self, model: CrossFittedRidge) -> ExtraVariance:
-        """Return a function that computes the variance of a value or a gap due to the reward model."""
+        """Return a function that computes the variance that the reward model adds to a value or a gap."""
         means = self._feature_sums / np.maximum(self.arm_counts.sum(axis=1), 1)[:, None, None]
 
         def variance(first: int, second: int | None) -> float:

@@ -40,12 +40,12 @@ HEADLINES = ("likelihood", "confidence_sequence")
 
 @dataclass(frozen=True)
 class BoundedValue:
-    """An estimate with a confidence interval, both within the possible range.
+    """An estimate and its confidence interval, both within the range of possible values.
 
     Attributes
     ----------
     value, low, high : float
-        The estimate and its bounds.
+        The estimate and the bounds of its interval.
     confidence : float
         The confidence level of the interval.
     """
@@ -86,7 +86,7 @@ Estimate = ValueEstimate | BoundedValue
 
 @dataclass(frozen=True, repr=False)
 class GroupedValue(ShortRepr, Generic[T]):
-    """A quantity overall and for each group; the fields are named as in Fairlearn's MetricFrame.
+    """A quantity, overall and for each group; the fields are named as in Fairlearn's MetricFrame.
 
     Attributes
     ----------
@@ -136,8 +136,8 @@ class PolicyGap(ShortRepr):
     first, second : label
         The groups.
     estimate : ValueEstimate or BoundedValue
-        The mean reward of the first group minus that of the second. With more than two groups, the intervals
-        of all pairs hold jointly.
+        The mean reward of the first group minus that of the second. With more than two groups, the intervals for
+        all pairs hold jointly.
     """
 
     attribute: str
@@ -164,7 +164,7 @@ class PolicyDifference(ShortRepr):
     first, second : str
         The names of the policies; `LOGGING_POLICY` for the logging policy.
     estimate : BoundedValue
-        The mean reward of the first minus that of the second. The intervals of all pairs hold jointly.
+        The mean reward of the first policy minus that of the second. The intervals for all pairs hold jointly.
     """
 
     first: str
@@ -186,8 +186,8 @@ class EstimatorResult(ShortRepr):
     value : GroupedValue of ValueEstimate or None
         The mean reward; None if there are too few effective rows.
     improvement : GroupedValue of ValueEstimate or None
-        The mean reward minus that of the logging policy on the same rows; None if there are too few effective rows
-        or the estimator does not provide it.
+        The mean reward minus that of the logging policy on the same rows; None if there are too few effective
+        rows, or if the estimator does not provide it.
     gaps : tuple of PolicyGap
         The gaps between all pairs of groups, for each attribute.
     """
@@ -204,7 +204,7 @@ class EstimatorResult(ShortRepr):
         return max(gaps, key=lambda gap: gap.estimate.value, default=None)
 
     def rescaled(self, reward_range: tuple[float, float]) -> EstimatorResult:
-        """Convert results computed from rewards scaled to [0, 1] to the original units of reward."""
+        """Convert the results, computed from rewards scaled to [0, 1], to the original units of reward."""
         low, high = reward_range
         span = high - low
         gaps = (PolicyGap(gap.attribute, gap.first, gap.second, gap.estimate.rescaled(span)) for gap in self.gaps)
@@ -238,8 +238,8 @@ class PolicyEvaluation(ShortRepr):
     effective_rows : GroupedValue of float
         The effective sample size.
     mean_weight : GroupedValue of float, or None
-        The mean importance weight, 1 in expectation if the propensities are correct; NaN in a group without rows.
-        None without propensities.
+        The mean importance weight, whose expectation is 1 if the propensities are correct; NaN for a group without
+        rows. None if the propensities are unknown.
     unsupported : GroupedValue of float
         The probability that the policy chooses an arm that the group is never shown in the log.
 
@@ -267,7 +267,7 @@ class PolicyEvaluation(ShortRepr):
 
     @property
     def preferred_estimator(self) -> str:
-        """The first of `ESTIMATOR_NAMES` that is available."""
+        """The first estimator in `ESTIMATOR_NAMES` that is available."""
         return next(name for name in ESTIMATOR_NAMES if name in self.estimates)
 
     @property
@@ -298,13 +298,13 @@ class Evaluation(ShortRepr):
     confidence : float
         The confidence level of all intervals.
     rows_read : int
-        The number of rows of the log.
+        The number of rows in the log.
     rows : GroupedValue of int
         The number of evaluation rows with a reward.
     training_rows : int
         The number of rows used to train policies.
     missing_rewards : GroupedValue of float
-        The share of evaluation rows without a reward, which are left out.
+        The share of evaluation rows without a reward; these rows are left out.
     logged : EstimatorResult
         The results of the logging policy on the same rows.
     policies : tuple of PolicyEvaluation
@@ -347,7 +347,7 @@ class Evaluation(ShortRepr):
     has_users: bool
 
     def in_units(self, reward_range: tuple[float, float]) -> Evaluation:
-        """Convert results computed from rewards scaled to [0, 1] to the original units of reward."""
+        """Convert the results, computed from rewards scaled to [0, 1], to the original units of reward."""
         return replace(
             self,
             logged=self.logged.rescaled(reward_range),
@@ -361,7 +361,7 @@ class Evaluation(ShortRepr):
     def improvement(self, title: str) -> Estimate | None:
         """Return the mean reward of a policy minus that of the logging policy.
 
-        The intervals of all policies hold jointly.
+        The intervals for all policies hold jointly.
         """
         for each in self.differences:
             if (each.first, each.second) == (title, LOGGING_POLICY):
@@ -370,7 +370,7 @@ class Evaluation(ShortRepr):
 
     @property
     def status(self) -> int:
-        """Whether all gaps are within `require_gap`, as an exit status: 0 yes, 1 no, 3 undecided."""
+        """Whether all gaps are within `require_gap`, as an exit status: 0 for yes, 1 for no, 3 for undecided."""
         from fairbandits.ope.gap_verdict import exit_status  # noqa: PLC0415 - imports this class
 
         return exit_status(self)
@@ -396,7 +396,7 @@ class Evaluation(ShortRepr):
         ax : matplotlib axes, optional
             The axes to draw on; by default those of a new figure.
         attribute : str, optional
-            An attribute whose groups are also plotted; by default, only the overall means are.
+            An attribute whose groups are also plotted; by default, only the overall means are plotted.
         """
         from fairbandits.ope.report.notebook import plot_evaluation  # noqa: PLC0415 - imports this class
 

@@ -154,7 +154,7 @@ def as_experiments(only: Iterable[str]) -> tuple[str, ...]:
     wanted = list(only)
     for name in wanted:
         if name not in EXPERIMENTS:
-            raise ValueError(f"experiments must be some of {', '.join(EXPERIMENTS)}, got {name!r}")
+            raise ValueError(f"experiments must be among {', '.join(EXPERIMENTS)}, got {name!r}")
     return tuple(name for name in EXPERIMENTS if name in wanted or not wanted)
 
 

@@ -1,4 +1,4 @@
-"""The decisions for many users at once."""
+"""Decisions for many users at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairbandits.policies.picker import Pick, Picks
 from fairbandits.policies.records import Decision, Scores, Slate
 from fairbandits.views.text import counted
 
-#: The record that is made for a user: a decision, or a slate.
+#: The record created for a user: a decision or a slate.
 Made = TypeVar("Made")
 
 
@@ -44,22 +44,22 @@ class LazyDecisions(LazyRecords[Decision]):
     """Decisions for many users, each created when it is accessed."""
 
     def batch(self) -> DecisionBatch:
-        """Return the parts of the decisions that learning needs, as arrays."""
+        """Return those parts of the decisions that learning needs, as arrays."""
         raise NotImplementedError
 
 
 class Decisions(LazyDecisions):
     """The result of `choose_many`: a sequence of decisions, each created when it is accessed.
 
-    Creating a record for each of ten thousand users takes longer than deciding; `picked` has only the arms. A
-    decision taken from the sequence can be kept without the others.
+    Creating a record for each of ten thousand users takes longer than choosing their arms. If you need only the
+    arms, use `picked`. A decision taken from the sequence can be kept without keeping the others.
 
     Attributes
     ----------
     indices : array of int, shape (n_users,)
-        The index of each user's arm among those on offer.
+        The index of each user's picked arm in `arms`.
     probability : list
-        The probability with which each arm was picked, or None.
+        The probability with which each user's arm was picked; None where it has no closed form.
     scores : Scores
         The scores of all arms, one row per user.
     arms : sequence of ids
@@ -112,7 +112,7 @@ class Decisions(LazyDecisions):
         return len(self.indices)
 
     def batch(self) -> DecisionBatch:
-        """Return the parts of the decisions that learning needs, as arrays."""
+        """Return those parts of the decisions that learning needs, as arrays."""
         numbers, n = self._numbers, len(self)
         return DecisionBatch(
             [self._policy],
@@ -154,7 +154,7 @@ def as_arrays(picks: Sequence[Pick]) -> tuple[NDArray[np.int64], list[float | No
 
 
 def flat(decisions: Iterable[Any]) -> list[Any]:
-    """Return decisions in one list, including those within `LazyDecisions`."""
+    """Return decisions as one flat list, including those within `LazyDecisions`."""
     if isinstance(decisions, LazyDecisions):
         return list(decisions)
     return [one for each in decisions for one in (each if isinstance(each, LazyDecisions) else (each,))]

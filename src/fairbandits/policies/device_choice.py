@@ -1,7 +1,7 @@
-"""Choosing for many users on a device: only the scores of the picked arms come back.
+"""Choosing for many users on a device: only the scores of the picked arms are copied back.
 
-Sums are added in another order on a device, so that scores which are closer than rounding can tell may change
-places. Where that could matter for the highest scores, the processor decides: the arms are those that
+A device adds numbers in a different order, so scores whose difference is within the rounding error may change
+places. Where this could affect the highest scores, the processor decides, so the picked arms are those that
 `choose_many` picks without a device.
 """
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# In float64, scores that are closer than the first number, or closer than the rounding errors of widths, are
-# compared by the host, unless those that are so close are all equal up to the second one, as those of arms
-# with the same context and history are. In float32 nothing is compared again. Both numbers are relative to the
-# best score, on [0, 1].
+# In float64, the host compares scores again if they are closer than the first number, or closer than the rounding
+# errors of widths. It does not do so if all scores that are this close are equal up to the second number, like
+# those of arms with the same context and history. In float32, nothing is compared again. Both numbers are relative
+# to the best score, on the scale [0, 1].
 _CLOSE = {"float64": (1e-9, 1e-12), "float32": (1e-6, 1e-6)}
-# Scores that the host has to look at are fetched by so many at a time.
+# The number of scores that are fetched at a time if the host has to look at them.
 _FETCHED = 2**23
 
 
 def choose_on_device(policy: Policy, on_device: DeviceRound, k: int) -> DevicePicks:
-    """Choose k arms in an order for each user of a round."""
+    """Choose k arms, in order, for each user of a round."""
     picker = policy._mixed_picker()
     on_host, greedy = HostChooser(policy, on_device, picker, k), GreedyChooser(policy, on_device, k)
 
     def start(users: slice, scores: Any) -> Callable[[], DevicePicks]:
-        # The device may run out of memory between two blocks.
+        # Checked for every block, because the device may run out of memory between two blocks.
         if picker is GREEDY and not on_device.is_on_host:
             return greedy.start(users, scores)
         return partial(on_host.pick, users, scores)
@@ -50,7 +50,7 @@ def choose_on_device(policy: Policy, on_device: DeviceRound, k: int) -> DevicePi
 
 
 class HostChooser:
-    """Picks on the host, from scores that were computed on the device: for pickers that need all of them."""
+    """Picks on the host, from scores computed on the device, for pickers that need the scores of all arms."""
 
     def __init__(self, policy: Policy, on_device: DeviceRound, picker: Picker, k: int) -> None:
         self._policy, self._round, self._picker, self._k = policy, on_device, picker, k
@@ -59,7 +59,7 @@ class HostChooser:
     def pick(self, users: slice, scores: Scores) -> DevicePicks:
         """Pick for a block of users."""
         policy = self._policy
-        # The best arms have other probabilities than the rest.
+        # The best arms have different probabilities from the rest, so rounding must not decide which they are.
         doubtful = () if self._round.is_on_host else self._greedy.find_doubtful(scores)
         fetched = self._round.fetch(users, scores, doubtful)
         unit, keys = policy._scale.unit_scores(fetched), self._round.offered.keys[users]
@@ -99,7 +99,7 @@ class GreedyChooser:
         close = np.flatnonzero(is_close)
         if close.size:
             doubts = doubt[:, 0] / self._policy._scale.span
-            # Of the picked arms alone: all scores of many users would not fit into memory.
+            # Only for the picked arms, because all scores of many users would not fit into memory.
             rescored: dict[int, list[Floats]] = {}
             for row, total in self._fetch(scores.total, close):
                 user = users.start + row
@@ -110,7 +110,7 @@ class GreedyChooser:
             for row, parts in rescored.items():
                 own[:, row] = parts
         picked = Scores(*own)
-        # How much more the best arms were predicted to give than the picked ones, on average.
+        # The mean predicted reward of the best arms minus that of the picked ones.
         regret = np.maximum(0.0, best.mean(axis=1) - picked.mean.mean(axis=1))
         return DevicePicks(indices, probability, picked, regret)
 
@@ -126,14 +126,14 @@ class GreedyChooser:
         ]
 
     def _find_best(self, scores: DeviceScores) -> tuple[Array, Array, Array]:
-        """Return the places of the highest scores, the doubt about each user, and whether others are close."""
+        """Return the places of the highest scores, the doubt for each user, and whether other scores are close."""
         backend, total = self._round.backend, scores.total
         xp = backend.xp
         if self._k == 1:
             places = xp.expand_dims(xp.argmax(total, axis=1), axis=1)
             doubt = self._doubt(scores, places)
             bar = self._bar(xp.take_along_axis(total, places, axis=1), doubt)
-            # Where a score is NaN, so is the second one.
+            # Where a score is NaN, so is the second-highest one.
             return places, doubt, ~(backend.second(total, places) < bar[:, 0])
         values, places = backend.top_k(total, min(self._k + 1, total.shape[1]))
         doubt = self._doubt(scores, places[:, :1])
@@ -141,9 +141,10 @@ class GreedyChooser:
         return places[:, : self._k], doubt, ~xp.all(is_apart, axis=1)
 
     def _doubt(self, scores: DeviceScores, best: Array) -> Array:
-        """Return how far rounding can change the difference of two scores of a user.
+        """Return by how much rounding can change the difference between two scores of a user.
 
-        A score is taken to follow the width as exploration does for the best arm, or one to one.
+        A score is assumed to change with the width as much as the exploration term of the best arm does, and at
+        least one to one.
         """
         xp = self._round.backend.xp
         width, bonus = (xp.take_along_axis(part, best, axis=1) for part in (scores.width, scores.exploration))
@@ -151,7 +152,7 @@ class GreedyChooser:
         return 2.0 * xp.where(slope > 1.0, slope, 1.0) * scores.error
 
     def _bar(self, values: Array, doubt: Array) -> Array:
-        """Return the score from which another one is close."""
+        """Return the lowest score that counts as close to a given one."""
         xp, scale = self._round.backend.xp, self._policy._scale
         unit = scale.to_unit(values)
         size = xp.abs(unit)
@@ -168,9 +169,9 @@ class GreedyChooser:
             yield from zip(some.tolist(), fetched, strict=True)
 
     def _decide(self, user: int, total: Floats, doubt: float) -> tuple[list[int], float | None, Scores | None]:
-        """Pick for one user whose best scores are close: from the device's scores if they are plainly tied.
+        """Pick for one user whose best scores are close, from the device's scores if these are plainly tied.
 
-        Otherwise the scores of the processor are returned as well.
+        Otherwise, pick from the scores of the processor, which are returned as well.
         """
         policy, offered = self._policy, self._round.offered
         candidates = self._plainly_tied(policy._scale.to_unit(total), doubt)
@@ -195,7 +196,7 @@ class GreedyChooser:
         return None if is_doubtful.any() else candidates
 
     def _take(self, scores: Scores, places: Array) -> Array:
-        """Return the parts of the scores of the picked arms: an array of shape (n_parts, n_users, k)."""
+        """Return the components of the picked arms' scores, as an array of shape (n_parts, n_users, k)."""
         xp = self._round.backend.xp
         return xp.stack([xp.take_along_axis(getattr(scores, part), places, axis=1) for part in Scores.__slots__])
 

@@ -1,4 +1,4 @@
-"""A round on a device: the scores of all users, in blocks that fit into its memory."""
+"""A round on a device: the scores of all users, in blocks that fit into the device's memory."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ Ints = NDArray[np.int64]
 Result = TypeVar("Result")
 Start = Callable[[slice, Scores], Callable[[], Result]]
 
-# Measured on an H200: products of smaller blocks are slower, and with larger ones it takes longer until the device
-# has its first block.
+# Measured on an H200: products of smaller blocks are slower, and with larger blocks, the device waits longer for
+# its first one.
 _MOST_SCORES = 2**28
-# The share of the memory that the scores of a block may take; the rest is for weights of arms and their matrices.
+# The share of the memory that the scores of a block may take; the rest is for the weights and the matrices of
+# arms.
 _SHARE_OF_SCORES = 0.5
-# The number of arrays with a score for each user and arm that exist at a time: mean, variance, width, both terms,
-# total, and what terms are computed from; those of the block before, which are still being read; and those of each
-# further expert of a mixture.
+# The number of arrays with one number per user and arm that exist at the same time. The first count comprises the
+# mean, the variance, the width, both terms, the total and the inputs of the terms, as well as the arrays of the
+# previous block, which are still being read. The second count is for each further expert of a mixture.
 _ARRAYS, _ARRAYS_OF_EXPERT = 14, 3
-# The number of scores that the processor computes at a time where it takes over.
+# The number of scores that the processor computes at a time when it takes over.
 _SCORES_ON_HOST = 2**23
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class DeviceScores(Scores):
-    """Scores as arrays of a device.
+    """Scores as arrays on a device.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class DeviceScores(Scores):
 def backend_for(policy: Policy, device: Any, eligible: Any = None) -> Backend | None:
     """Return the backend on which a policy chooses; None for the processor.
 
-    With "auto" that is also the result for what a device cannot do.
+    With "auto", the result is also None if the device cannot do what is asked of it.
     """
     backend = as_backend(device)
     if backend is None:
@@ -78,16 +79,16 @@ def _builds_device_model(policy: Policy) -> bool:
 
 
 def _check(policy: Policy, backend: Backend, eligible: Any) -> None:
-    """Raise `DeviceError` for what a device cannot do."""
+    """Raise `DeviceError` if a device cannot do what is asked of it."""
     name = backend.device.name
     if not has_array_terms(policy):
         raise DeviceError(
-            f'device must be "cpu" for {type(policy).__name__}, whose terms are written for NumPy alone, got '
+            f'device must be "cpu" for {type(policy).__name__}, whose terms are written for NumPy only, got '
             f"{name!r}"
         )
     if eligible is not None:
         raise DeviceError(
-            f'device must be "cpu" where users have different eligible arms, got {name!r}; offer the same arms to '
+            f'device must be "cpu" if users have different eligible arms, got {name!r}; offer the same arms to '
             "all users of a call"
         )
     if policy._model is not None:
@@ -108,7 +109,7 @@ class DeviceRound:
     policy : Policy
         The policy.
     offered : Round
-        What there is to choose from.
+        The contexts, the users' groups and the arms on offer.
     backend : Backend
         The device.
 
@@ -117,7 +118,7 @@ class DeviceRound:
     rows : Rows
         The contexts as the model sees them.
     is_on_host : bool
-        Whether the processor scores, as the device of "auto" cannot.
+        Whether the processor computes the scores, because the device selected by "auto" cannot.
     """
 
     def __init__(self, policy: Policy, offered: Round, backend: Backend) -> None:
@@ -129,7 +130,7 @@ class DeviceRound:
         self.is_on_host = not self._move_to_device()
 
     def _move_to_device(self) -> bool:
-        """Move what has been learned to the device; return False if it does not fit and the device is optional."""
+        """Copy the learned state to the device; return False if it does not fit and the device is optional."""
         try:
             self._scorer = scorer_for(self._model, self.backend)
             self._scorer.prepare(self._model, self._contexts, self.offered.numbers)
@@ -137,13 +138,13 @@ class DeviceRound:
         except Exception as error:
             if not self.backend.is_out_of_memory(error):
                 raise
-        # Not within the except clause, where the error still holds arrays of the device.
+        # Not within the except clause, because there the error still holds arrays on the device.
         self.backend.release()
         if self.backend.is_optional:
             return False
         raise DeviceError(
-            f"device must have memory for what the policy has learned, got {self.backend.device.name!r} without "
-            f'enough of it for {self.rows.n_arms:,} arms; offer fewer arms at a time, or use device="cpu"'
+            f"device must have enough memory for what the policy has learned, got {self.backend.device.name!r} "
+            f'with too little for {self.rows.n_arms:,} arms; offer fewer arms at a time, or use device="cpu"'
         )
 
     def users_at_a_time(self, most_scores: int = _MOST_SCORES) -> int:
@@ -158,17 +159,18 @@ class DeviceRound:
     def for_blocks(self, start: Start[Result], fetches: bool = False) -> list[Result]:
         """Return the results for all blocks of users.
 
-        Where the device has too little memory, blocks become smaller.
+        If the device has too little memory, smaller blocks are used.
 
         Parameters
         ----------
         start : callable
-            Called with a block of users and their scores, which are arrays of the device. It queues the work of
-            the device on them, and returns a function that waits for the result. When that function is called,
-            the scores of the next block have been queued as well, so that the device has work meanwhile.
+            A function that is called with a block of users and their scores, which are arrays on the device. It
+            queues the device's work on them, and returns a function that waits for the result. By the time that
+            second function is called, the scores of the next block have been queued as well, so that the device is
+            kept busy.
         fetches : bool
-            Whether all scores are fetched. Blocks are then small from the start, as the host may have less memory
-            than the device.
+            Whether all scores are fetched. If so, blocks are small from the start, because the host may have less
+            memory than the device.
         """
         most_scores = _SCORES_ON_HOST if fetches else _MOST_SCORES
         n_users, size = self.offered.rows.n_users, 0 if self.is_on_host else self.users_at_a_time(most_scores)
@@ -186,7 +188,7 @@ class DeviceRound:
                     raise
                 is_too_large = True
             if is_too_large:
-                # Not within the except clause, where the error still holds arrays of the device.
+                # Not within the except clause, because there the error still holds arrays on the device.
                 self.backend.release()
                 self._policy._rng.bit_generator.state = draws
                 size = min(size, n_users - done) // 2
@@ -201,12 +203,12 @@ class DeviceRound:
         if self.backend.is_optional:
             return True
         raise DeviceError(
-            f"device must have memory for the scores of one user, got {self.backend.device.name!r} without enough "
-            f"of it for {self.rows.n_arms:,} arms; offer fewer arms at a time"
+            f"device must have enough memory for the scores of one user, got {self.backend.device.name!r} with "
+            f"too little for {self.rows.n_arms:,} arms; offer fewer arms at a time"
         )
 
     def _map(self, start: Start[Result], done: int, size: int) -> Iterator[tuple[slice, Result]]:
-        """Yield the blocks of users from a first one on, each with its result."""
+        """Yield the blocks of users, starting at user `done`, each with its result."""
         n_users = self.offered.rows.n_users
         blocks = [slice(first, min(first + size, n_users)) for first in range(done, n_users, size)]
         waiting: tuple[slice, Callable[[], Result]] | None = None
@@ -224,7 +226,7 @@ class DeviceRound:
                 yield waiting[0], waiting[1]()
 
     def _prepare(self, users: slice) -> Any:
-        """Move users to the device."""
+        """Copy the features of users to the device."""
         if isinstance(self._contexts, CatalogueContexts):
             return UserFeatures(self._contexts, users, self.backend)
         return self._contexts.block(users, self.backend)
@@ -268,15 +270,15 @@ class DeviceRound:
         return self._policy._score(rows, offered.numbers, keys, offered.ids)[1]
 
     def scores(self) -> Scores:
-        """Return the scores of all users as arrays of NumPy."""
+        """Return the scores of all users as NumPy arrays."""
         blocks = self.for_blocks(lambda users, scores: partial(self.fetch, users, scores), fetches=True)
         return Scores(*(np.concatenate([getattr(each, part) for each in blocks]) for part in Scores.__slots__))
 
     def fetch(self, users: slice, scores: Scores, doubtful: Sequence[int] = ()) -> Scores:
-        """Return the scores of a block of users as arrays of NumPy.
+        """Return the scores of a block of users as NumPy arrays.
 
-        The processor scores users of whom rounding has made a width NaN, and `doubtful` ones, by their places in
-        the block.
+        The processor recomputes the scores of users for whom rounding has made a width NaN, and of the users in
+        `doubtful`, which are given by their places in the block.
         """
         if self.is_on_host:
             return scores

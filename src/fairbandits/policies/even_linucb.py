@@ -13,9 +13,10 @@ from fairbandits.parameters import number, parameter
 from fairbandits.policies.policy import Policy
 from fairbandits.policies.predictions import Predictions, Term
 
-# A lead is paid back only once there is one, so the aim is a little less than the tolerance.
+# A lead is paid back only after it has arisen, so the aim is a little less than the tolerance.
 AIM = 0.75
-# A group has hardly been served while it had less than this fraction, 1 in 4, of the rounds of an equal share.
+# A group has hardly been served if it has had less than 1 / _HARDLY, that is a quarter, of its equal share of the
+# rounds.
 _HARDLY = 4.0
 
 
@@ -24,19 +25,20 @@ class EvenLinUCB(Policy):
 
     Three things are added to LinUCB, all of which follow from the group record:
 
-    - exploration ends: alpha falls as `alpha * sqrt(settle / (settle + n))` with the rounds n so far. For a group
-      that has hardly been served, n counts its own rounds, so that the policy also explores for a late group;
-    - a user of a group whose lead exceeds the tolerance, by more than chance explains, owes a debt
-      (`group_debt`): scores are capped at the best one minus the debt. Among the arms at the cap the most
-      uncertain is chosen: the advantaged group bears the exploration;
-    - among arms that differ by at most the debt, those that gave more to the disadvantaged group are favoured
-      (`arm_correction`).
+    - Exploration fades out: alpha falls as `alpha * sqrt(settle / (settle + n))`, where n is the number of rounds
+      so far. For a group that has hardly been served, n is based on the group's own rounds, so that the policy
+      also explores for a group that arrives late.
+    - If the lead of a group exceeds the tolerance by more than chance explains, its users owe a debt
+      (`group_debt`): their scores are capped at the best score minus the debt. Among the arms at the cap, the most
+      uncertain one is chosen, so the advantaged group bears the exploration.
+    - Among arms whose scores differ by at most the debt, those that gave more to the disadvantaged group are
+      favoured (`arm_correction`).
 
-    With groups of equal size, about two thirds of a small lead that chance does not explain are paid back within
-    `patience` rounds of the group; a large lead falls as fast as the arms allow. Where the best for everybody is
-    itself unfair, the advantaged group is levelled down to the tolerance, or as far as its arms allow. Nobody
-    gives up more than twice their debt in predicted reward, apart from exploration; a user who owes nothing gives
-    up nothing.
+    If groups are of equal size, about two thirds of a small lead that chance does not explain are paid back within
+    `patience` rounds of the leading group; a large lead falls as fast as the arms allow. If the best choice for
+    everybody is itself unfair, the advantaged group is levelled down until the gap is within the tolerance, or as
+    far as its arms allow. Apart from exploration, nobody gives up more than twice their debt in predicted reward,
+    and a user who owes nothing gives up nothing.
 
     Examples
     --------
@@ -49,7 +51,7 @@ class EvenLinUCB(Policy):
     True
     """
 
-    alpha: float = parameter(default=0.3, check=number(at_least=0.0), doc="Weight of the width at first.")
+    alpha: float = parameter(default=0.3, check=number(at_least=0.0), doc="The initial weight of the width.")
     tolerance: float | None = parameter(
         default=None,
         check=number(at_least=0.0, or_none=True),
@@ -78,9 +80,9 @@ class EvenLinUCB(Policy):
     array_terms: ClassVar[bool] = True
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return a decreasing weight of the width; and the debt given up, with the correction of arms."""
+        """Return the width times a decreasing alpha, and the debt given up plus the arm correction."""
         aim, patience = AIM * self._scale.tolerance(self.tolerance), float(self.patience)
-        # Many users are of few groups.
+        # Many users share few combinations of groups, so alpha and debt are computed once for each combination.
         alpha = {key: self.alpha_for(key) for key in set(predictions.groups)}
         debt = {key: group_debt(self.groups, key, aim, patience) for key in alpha}
         alphas, debts = (np.array([[of[key]] for key in predictions.groups]) for of in (alpha, debt))
@@ -88,11 +90,11 @@ class EvenLinUCB(Policy):
         below_ceiling = xp.max(mean, axis=1, keepdims=True) - like(debts) - mean
         given_up = xp.where(below_ceiling < 0.0, below_ceiling, 0.0)
         correction = like(arm_correction(self.groups, predictions.arms, aim, patience))[None, :]
-        # No user gives up more for the correction than they owe: one who owes nothing gives up nothing.
+        # No user gives up more for the correction than they owe: a user who owes nothing gives up nothing.
         return like(alphas) * predictions.width, xp.minimum(correction, like(debts)) + given_up
 
     def alpha_for(self, key: GroupKey) -> float:
-        """Return alpha for a user, by all rounds so far, or by those of a group of theirs that had hardly any."""
+        """Return alpha for a user: from all rounds, or from those of a group that has hardly been served."""
         rounds = float(self.rounds_learned)
         for attribute, value in key:
             groups = self.groups.attributes.get(attribute, ())

@@ -93,14 +93,15 @@ class FairGreedy(Policy):
     growth: float = parameter(
         default=0.2,
         check=number(at_least=0.0),
-        doc="Theta is renewed when the number of rounds has grown by this share; 0 means every round, as in "
+        doc="Theta is re-estimated when the number of rounds has grown by this share; 0 means every round, as in "
         "the paper.",
         fixed=True,
     )
     memory: int | None = parameter(
         default=500,
         check=_check_memory,
-        doc="The number of rounds whose candidates are remembered; None means half of all, as in the paper.",
+        doc="The number of rounds whose candidates are remembered; None means half of all rounds, as in the "
+        "paper.",
         fixed=True,
     )
 

@@ -52,10 +52,10 @@ def check_names(policy: Policy, named: NamedMatrix) -> None:
         (at, ours, theirs) for at, (ours, theirs) in enumerate(zip_longest(known, named.names)) if ours != theirs
     )
     found = "no column" if got is None else repr(got)
-    rule = "no more columns" if expected is None else repr(expected)
+    rule = "must not exist" if expected is None else f"must be {expected!r}"
     raise ValueError(
-        f"contexts must have the columns of the frames before, in their order: column {at} must be {rule}, got "
-        f"{found}; select them by frame[list(policy.feature_names_in_)]"
+        f"contexts must have the same columns as earlier data frames, in the same order: column {at} {rule}, got "
+        f"{found}; select them with frame[list(policy.feature_names_in_)]"
     )
 
 
@@ -69,6 +69,6 @@ def refuse_frame(rewards: Any) -> None:
     """Raise ValueError for rewards in a data frame, whose values as a list would be column names."""
     if as_frame(rewards, "rewards") is not None:
         raise ValueError(
-            f"rewards must be one per decision in a list or a column, got a {type(rewards).__name__}; give one of "
-            "its columns"
+            f"rewards must be a list or a column with one reward per decision, got a {type(rewards).__name__}; "
+            "pass one of its columns"
         )

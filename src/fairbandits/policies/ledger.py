@@ -158,13 +158,12 @@ class Ledger:
         account = self._find(decision)
         if account is None:
             raise ValueError(
-                f"decision must be one of this policy, got decision {decision.number} of {decision.policy}; "
-                "another policy made it: learn it there, and merge the two"
+                f"decision must have been made by this policy, got decision {decision.number} of "
+                f"{decision.policy}; learn it with the policy that made it, and merge the two"
             )
         if not again and account.has_learned(decision.number):
             raise ValueError(
-                f"decision {decision.number} must be learned once, and has been; pass again=True if its reward "
-                "counts twice"
+                f"decision {decision.number} has already been learned; pass again=True if its reward counts twice"
             )
         return account
 

@@ -50,7 +50,9 @@ def as_logged(policy: Policy, contexts: Any, arms: Any, rewards: Any, groups: An
     check_one_per_context("arms", len(coded_arms.codes), contexts)
     missing = np.flatnonzero(coded_arms.codes < 0)
     if missing.size:
-        raise ValueError(f"arms must have an id for every decision, got none in row {missing[0]}; leave it out")
+        raise ValueError(
+            f"arms must have an id for every decision, got none in row {missing[0]}; leave out the row"
+        )
     coded_groups = _as_group_columns(groups)
     for name, column in coded_groups.items():
         check_one_per_context(f"groups[{name!r}]", len(column.codes), contexts)
@@ -79,8 +81,8 @@ def _as_rewards(rewards: Any) -> Floats:
         return array
     except (TypeError, ValueError):
         raise ValueError(
-            f"rewards must be one number per decision, got a {type(rewards).__name__} that is none; give a list, "
-            "an array of one dimension or one column of a frame"
+            f"rewards must be numbers, one per decision, got a {type(rewards).__name__} that cannot be converted; "
+            "pass a list, a one-dimensional array or one column of a data frame"
         ) from None
 
 
@@ -116,7 +118,7 @@ def check_one_per_context(name: str, n: int, contexts: Any) -> None:
     shape = getattr(contexts, "shape", ())
     n_contexts = shape[0] if shape else len(contexts)
     if n != n_contexts:
-        raise ValueError(f"{name} must be one per context, got {n} for {n_contexts} context(s)")
+        raise ValueError(f"{name} must have one entry per context, got {n} for {n_contexts} context(s)")
 
 
 def check_alignment(given: Mapping[str, Any]) -> None:
@@ -129,6 +131,6 @@ def check_alignment(given: Mapping[str, Any]) -> None:
         is_same = theirs is ours or (ours is not None and theirs is not None and ours.equals(theirs))
         if not is_same and len(given[first]) == len(given[name]):
             raise ValueError(
-                f"{name} must have the index of {first}, got another; bring them into one order "
-                f"({name}.loc[{first}.index]), or drop both indices (reset_index(drop=True))"
+                f"{name} must have the same index as {first}, got a different one; align them "
+                f"({name}.loc[{first}.index]), or drop both indexes (reset_index(drop=True))"
             )

@@ -66,7 +66,7 @@ class NeuralLinear(Policy):
     growth: float = parameter(
         default=0.5,
         check=number(above=0.0),
-        doc="The network is trained again when the number of rewards has grown by this share; the first time "
+        doc="The network is retrained when the number of rewards has grown by this share; the first time "
         "after 50 rewards.",
         fixed=True,
     )

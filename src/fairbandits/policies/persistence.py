@@ -96,7 +96,7 @@ class PolicyState:
         if version not in {str(VERSION), *_OLDER}:
             raise PolicyFileError(
                 f"{name}: policy file must have format version {', '.join(_OLDER)} or {VERSION}, got {version!r}; "
-                "load it with the fairbandits that saved it"
+                "load it with the release of fairbandits that saved it"
             )
         if metadata.get("sha256") != _hash(text, arrays):
             raise PolicyFileError(f"{name}: its checksum does not match its content; restore the file from a copy")
@@ -249,7 +249,7 @@ def policy_from(state: PolicyState, cls: type[AnyPolicy], name: str, feature_map
         ) from None
     if not issubclass(kind, cls):
         raise PolicyFileError(
-            f"{name}: it must be a {cls.__name__}, got a {kind.__name__}; load it with its class"
+            f"{name}: it must be a {cls.__name__}, got a {kind.__name__}; load it with its own class"
         )
     try:
         policy = kind(**params_from_dict(header["params"], feature_map))
@@ -257,7 +257,7 @@ def policy_from(state: PolicyState, cls: type[AnyPolicy], name: str, feature_map
     except FeatureMapError as error:
         raise PolicyFileError(f"{name}: {error}") from None
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
-        raise PolicyFileError(f"{name}: its parts do not fit together ({error!r}); save it again") from None
+        raise PolicyFileError(f"{name}: its parts are inconsistent ({error!r}); save it again") from None
     return policy
 
 
@@ -280,8 +280,8 @@ def check_mergeable(policy: Policy, other: Policy) -> None:
             )
     if policy._ledger.shares_history(other._ledger):
         raise ValueError(
-            "policies must not share a history, which would count twice; merge policies that each started from "
-            "nothing"
+            "policies must not share a history, which would count twice; merge policies that each started "
+            "untrained"
         )
 
 

@@ -98,7 +98,9 @@ class Picker(ABC):
         """Pick an arm for one user, whose scores have one entry per arm."""
         each = self.probabilities(scores.as_batch(), (group,))
         if each is None:
-            raise NotImplementedError(f"{type(self).__name__} must define pick, as it has no closed form")
+            raise NotImplementedError(
+                f"{type(self).__name__} must define pick, because its probabilities have no closed form"
+            )
         index = int(rng.choice(each.shape[1], p=each[0]))
         return index, float(each[0, index])
 
@@ -216,7 +218,7 @@ def share_of_best(total: Floats) -> Floats:
            [0.5, 0. , 0.5]])
     """
     if not np.isfinite(total).all():
-        raise ValueError("scores must be finite; look at what the policy's terms return")
+        raise ValueError("scores must be finite; check what the policy's terms return")
     _, count, bar = _count_best_of_many(total)
     return (total >= bar[:, None]) / count[:, None]
 
@@ -231,7 +233,7 @@ def _among_best_of_many(total: Floats, users: Ints, count: Ints, bar: Floats, rn
     is_wrong = (count == 0) | ~np.isfinite(bar)
     if is_wrong.any():
         wrong = total[users[is_wrong.argmax()]]
-        raise ValueError(f"scores must be finite, got {wrong}; look at what the policy's terms return")
+        raise ValueError(f"scores must be finite, got {wrong}; check what the policy's terms return")
     return _find_nth_best(total, users, bar, rng.integers(count))
 
 

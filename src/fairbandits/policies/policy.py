@@ -1,6 +1,6 @@
 """Policies, which choose arms and learn from their rewards.
 
-A policy is composed of a reward model, a picker, the group record and the ledger of decisions. An algorithm is a
+A policy is composed of a reward model, a picker, a group record and a ledger of decisions. An algorithm is a
 subclass that defines one method, `terms`, which returns the exploration and fairness terms added to the predicted
 reward.
 """
@@ -63,14 +63,14 @@ _SMALLEST_RIDGE = 1e-50
 class Policy(Parameters):
     """Base class of all policies; subclasses define `terms`.
 
-    Threads may share a policy: its calls are serialised.
+    Several threads may share a policy; calls to its methods are serialised.
 
     Attributes
     ----------
     groups : GroupRewards
         The rewards of each group so far.
     rounds_learned : int
-        The number of decisions that have been learned.
+        The number of decisions that the policy has learned from.
     metadata : dict
         JSON values that are saved with the policy, for example the encoding of its contexts.
 
@@ -125,7 +125,7 @@ class Policy(Parameters):
         Policy.kinds[persistence.kind_of(cls)] = cls
 
     def _begin(self) -> None:
-        # A policy and its records may be shared by threads: each public method holds this lock.
+        # Threads may share a policy and its records, so each public method holds this lock.
         self._lock = SharedLock()
         self._rng = as_generator(self.random_state)
         self._set_builder()
@@ -138,7 +138,7 @@ class Policy(Parameters):
         self._feature_names: tuple[str, ...] | None = None
 
     def _new_record(self, reward_range: tuple[float, float], arms: ArmIndex | None = None) -> GroupRewards:
-        """Return an empty record, which can be read while the policy learns."""
+        """Return an empty group record that can be read while the policy learns."""
         return GroupRewards(reward_range, arms, self._lock)
 
     def _set_builder(self) -> None:
@@ -179,7 +179,7 @@ class Policy(Parameters):
 
     @property
     def picker(self) -> Picker:
-        """The rule that turns scores into a choice; by default the highest score."""
+        """The rule that turns scores into a choice; by default, it takes the highest score."""
         return GREEDY
 
     def transform(self, rows: Rows) -> Rows:
@@ -187,11 +187,11 @@ class Policy(Parameters):
         return rows if self._map_width is None else self._builder.transform(rows)
 
     def records(self) -> Mapping[str, Record]:
-        """Return the records other than `groups`, which are saved and merged along with the policy."""
+        """Return the policy's records other than `groups`; they are saved and merged along with the policy."""
         return {}
 
     def observe(self, decision: Decision | Slate) -> None:
-        """Update `records` with a decision that has been learned."""
+        """Update `records` with a decision that the policy has learned from."""
 
     # -- choosing --------------------------------------------------------------------------------------
 
@@ -230,18 +230,18 @@ class Policy(Parameters):
 
         Parameters
         ----------
-        contexts : Offer, or array-like, data frame or scipy sparse of shape (n_arms, n_features)
+        contexts : Offer, or array-like, data frame or scipy sparse matrix of shape (n_arms, n_features)
             One row per arm on offer, or the offer of a `Catalogue`. A frame must have the same columns as earlier
             frames (`feature_names_in_`), in the same order.
         group : str, int, mapping or None
-            The user's group, or groups by attribute; None if it is unknown. A row of a data frame counts as a
-            mapping.
+            The user's group, or groups by attribute; None if the group is unknown. A row of a data frame is
+            treated as a mapping.
         arms : sequence of str or int, optional
-            The ids of the arms on offer; by default those in the index of a pandas frame, or 0..n-1.
+            The ids of the arms on offer; by default, the index of a pandas frame or, for other contexts, 0..n-1.
         eligible : collection of ids, or boolean array of shape (n_arms,), optional
             The arms that this user may be offered; all by default.
         k : int, optional
-            The number of arms of a slate; by default a single arm is chosen.
+            The number of arms in the slate; by default, a single arm is chosen.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class Policy(Parameters):
         with self._lock:
             rows, ids, numbers = self._read(contexts, arms, as_rows)
             if rows.n_users != 1:
-                raise ValueError(f"contexts must be of one user, got {rows.n_users}; use choose_many")
+                raise ValueError(f"contexts must belong to one user, got those of {rows.n_users}; use choose_many")
             key = ((DEFAULT_ATTRIBUTE, group),) if type(group) is str else as_group(group)
             if eligible is not None:
                 alone = eligible[None] if isinstance(eligible, np.ndarray) else [eligible]
@@ -268,7 +268,7 @@ class Policy(Parameters):
                 own if self._scale.is_unit else self._scale.unit_scores(own), key, self._rng
             )
             ledger = self._ledger
-            # `seen.row` inlined for the common case, to save the call.
+            # `seen.row` is inlined for the common case, to save the call.
             row = Row(seen.parts, 0, index, seen.width) if type(seen) is SparseRows else seen.row(0, index)
             issued = ledger.issue()
             decision = DecisionDraft(
@@ -325,27 +325,29 @@ class Policy(Parameters):
     ) -> Decisions | MixedDecisions | Sequence[Slate]:
         """Choose an arm, or an ordered slate of k arms, for each of many users, without learning in between.
 
-        Equivalent to calling `choose` for each user in turn, except for the order of `LinTS`'s draws, and much
-        faster.
+        This is equivalent to calling `choose` for each user in turn, except that `LinTS` makes its draws in a
+        different order; it is also much faster.
 
         Parameters
         ----------
         contexts : Offer, array of shape (n_users, n_arms, n_features), or a sequence of matrices
-            One row per arm for each user, as arrays, scipy sparse matrices or data frames; or the offer of a
-            `Catalogue` to many users.
+            One row per arm for each user, as arrays, scipy sparse matrices or data frames; or the offer that a
+            `Catalogue` makes to many users.
         groups : sequence or data frame, optional
             The group of each user. Each column of a frame is an attribute; a named series is a single attribute.
         arms : sequence of str or int, optional
-            The ids of the arms, the same for all users; by default those in the index of pandas frames, or 0..n-1.
+            The ids of the arms, the same for all users; by default, the index of pandas frames or, for other
+            contexts, 0..n-1.
         eligible : sequence of collections, or boolean array of shape (n_users, n_arms), optional
-            The arms that each user may be offered, None for all. Users with the same eligible arms are scored
-            together; each gets the choice that `choose` would make given only these arms, in the order of `arms`.
+            The arms that each user may be offered; None allows all arms. Users with the same eligible arms are
+            scored together; each gets the choice that `choose` would make if only these arms, in the order of
+            `arms`, were on offer.
         k : int, optional
-            The number of arms of each user's slate.
+            The number of arms in each user's slate.
         device : {"cpu", "auto"}, name of a device, or Device
-            The device on which scores are computed: "cuda" for a GPU, "auto" for a GPU if there is one that can
-            score this policy. The picked arms are the same as on the CPU, but only the scores of these arms are
-            kept.
+            The device on which scores are computed: "cuda" for a GPU, or "auto" for a GPU if one is available and
+            can compute this policy's scores. The picked arms are the same as on the CPU, but only the scores of
+            these arms are kept.
 
         Returns
         -------
@@ -460,14 +462,16 @@ class Policy(Parameters):
         draws: int = 100,
         device: str | Device = "cpu",
     ) -> Floats:
-        """Return the probability of picking each arm, of shape (n_users, n_arms), without making a decision.
+        """Compute the probability of picking each arm, without making a decision.
+
+        The result is an array of shape (n_users, n_arms).
 
         Parameters
         ----------
         contexts, groups, arms, device
             As in `choose_many`.
         draws : int
-            The number of picks per user that are drawn to estimate a probability without a closed form (Thompson
+            The number of picks drawn per user to estimate probabilities that have no closed form (Thompson
             sampling with a shared model). The estimate is unbiased.
 
         Examples
@@ -511,7 +515,7 @@ class Policy(Parameters):
     def _read(
         self, contexts: Any, arms: Sequence[ArmId] | None, as_rows: Callable[[Any, int | None], Rows]
     ) -> tuple[Rows, Sequence[ArmId], Ints]:
-        """Check contexts and the ids of arms, and look up the numbers of these arms."""
+        """Check contexts and arm ids, and look up the index of each arm."""
         width = self._expected_width()
         if not isinstance(contexts, Offer):
             if type(contexts) is not np.ndarray:
@@ -553,12 +557,12 @@ class Policy(Parameters):
         )
 
     def _predict(self, model: RewardModel, rows: Rows, numbers: Ints) -> tuple[Floats, Floats]:
-        """Predict rewards and their uncertainty, in units of reward; no other code on the host calls a model."""
+        """Predict rewards and their uncertainty in units of reward; all predictions on the host come from here."""
         found = model.score(rows, numbers)
         return found if self._scale.is_unit else self._scale.predictions(*found)
 
     def _mixed_picker(self) -> Picker:
-        """Return the picker that also gives every arm at least `min_probability`."""
+        """Return a picker that gives every arm a probability of at least `min_probability`."""
         if not self.min_probability:
             return self.picker
         return MinProbabilityPicker(self.picker, float(self.min_probability))
@@ -580,21 +584,22 @@ class Policy(Parameters):
     # -- learning --------------------------------------------------------------------------------------
 
     def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
-        """Learn the reward of a decision, immediately or later, in any order.
+        """Learn from the reward of a decision, immediately or later, in any order.
 
-        A policy loaded from a file can also learn decisions that the original policy made, whether before or after
-        it was saved. Each decision is learned once.
+        A policy loaded from a file can also learn from decisions that the original policy made, whether before or
+        after it was saved. Each decision counts only once, unless `again` is true.
 
         Parameters
         ----------
         decision : Decision or Slate
             The decision or slate that `choose` returned.
         reward : float, or sequence for a slate
-            Within `reward_range`. For a slate, one reward per arm in order, with None for an arm that the user did
-            not look at, about which nothing is learned; or a single number for the whole slate, which is credited
-            to every arm. The mean of the rewards is recorded as one reward of the user's groups.
+            A number within `reward_range`. For a slate, either one reward per arm, in order, or a single number
+            for the whole slate, which is credited to every arm. In a sequence, None marks an arm that the user did
+            not look at; nothing is learned about that arm. The mean of the rewards is recorded as one reward of
+            the user's groups.
         again : bool
-            Allow a decision that has been learned before; its reward then counts once more.
+            Whether to allow a decision that the policy has already learned from; its reward then counts once more.
         """
         with self._lock:
             if isinstance(decision, Slate):
@@ -608,9 +613,10 @@ class Policy(Parameters):
             self._learn(decision, reward, again)
 
     def has_learned(self, decision: Decision | Slate) -> bool:
-        """Return whether a decision has been learned; False for a decision of another policy.
+        """Return whether the policy has learned from a decision; False for a decision of another policy.
 
-        After a crash, let the saved policy learn the decisions in your journal that it has not learned yet:
+        After a crash, let the saved policy catch up on the decisions in your journal that it has not yet learned
+        from:
 
             for decision, reward in journal:
                 if not policy.has_learned(decision):
@@ -626,15 +632,16 @@ class Policy(Parameters):
         *,
         again: bool = False,
     ) -> None:
-        """Learn the rewards of many decisions; all are checked before the first is learned.
+        """Learn from the rewards of many decisions; all of them are checked before learning begins.
 
-        Equivalent to calling `learn` for each in turn, up to rounding, and several times as fast for single-arm
-        decisions if the model is linear and does not forget.
+        Up to rounding, this is equivalent to calling `learn` for each decision in turn. For single-arm decisions,
+        it is several times as fast if the model is linear and does not forget.
 
-        Only a row that would make the matrix A numerically singular (`RidgeRegressions.learn`) is detected later:
-        the decisions before it are then learned, but that row and the decisions after it are not. The same holds
-        for the arms of one slate. If anything else fails midway, for example for lack of memory, `has_learned`
-        shows which decisions have been learned. Ctrl-C takes effect only after the current batch has been learned.
+        Only a row that would make the matrix A numerically singular (see `RidgeRegressions.learn`) is detected
+        later: the policy then learns from the decisions before that row, but neither from the row itself nor from
+        the decisions after it. The same applies to the arms of a slate. If anything else fails midway, for example
+        for lack of memory, `has_learned` shows which decisions the policy has learned from. Ctrl-C takes effect
+        only after the current batch has been processed.
 
         Parameters
         ----------
@@ -643,11 +650,12 @@ class Policy(Parameters):
         rewards : iterable
             One reward per decision, in the same order; for a slate, in any form that `learn` accepts.
         again : bool
-            Allow decisions that have been learned before; their rewards then count once more.
+            Whether to allow decisions that the policy has already learned from; their rewards then count once
+            more.
         """
         with self._lock:
             if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
-                raise ValueError("decisions and rewards must be lists; use learn for a single one")
+                raise ValueError("decisions and rewards must be lists; use learn for a single decision")
             inputs.refuse_frame(rewards)
             pending = decisions if isinstance(decisions, LazyDecisions) else list(decisions)
             given = rewards if isinstance(rewards, np.ndarray) else list(rewards)
@@ -663,15 +671,15 @@ class Policy(Parameters):
     def _learn_in_turn(
         self, decisions: Sequence[Decision | Slate], rewards: Sequence[Reward], again: bool
     ) -> None:
-        """Check all decisions and rewards, then learn them one by one."""
+        """Check all decisions and rewards, then learn from them one by one."""
         for decision in decisions:
             self._ledger.check(decision, again)
         if len(decisions) != len(rewards):
             raise ValueError(
-                f"rewards must be one per decision, got {len(rewards)} for {len(decisions)} decision(s)"
+                f"rewards must have one entry per decision, got {len(rewards)} for {len(decisions)} decision(s)"
             )
         if not again and len({(d.policy, d.number) for d in decisions}) < len(decisions):
-            raise ValueError("decisions must differ; pass again=True if a reward is to count twice")
+            raise ValueError("decisions must be unique; pass again=True if a reward is to be counted twice")
         values = [
             as_slate_rewards(reward, decision, self.reward_range)
             if isinstance(decision, Slate)
@@ -704,7 +712,8 @@ class Policy(Parameters):
                 if value is not None:
                     learned.append((self._learn_arm(slate, arm, row, value, account), value))
         finally:
-            # If the model rejects an arm, the arms before it stay learned, and must not be learned again.
+            # If the model rejects an arm, it has already learned from the arms before that one, and must not
+            # learn from them again.
             if learned:
                 self.groups.record_slate(reward, slate.group, learned)
                 self.observe(slate)
@@ -712,7 +721,7 @@ class Policy(Parameters):
                 self.rounds_learned += 1
 
     def _learn_arm(self, decision: Decision | Slate, arm: ArmId, row: Row, reward: float, account: Account) -> int:
-        """Learn the reward of an arm; return the arm's number, or -1 if it was forgotten after the decision."""
+        """Learn from an arm's reward; return the arm's number, or -1 if it was forgotten after the decision."""
         is_forgotten = decision.number < account.forgotten.get(arm, 0)
         return self._update(None if is_forgotten else arm, row, reward)
 
@@ -739,11 +748,11 @@ class Policy(Parameters):
         return self._update(arm, row, reward)
 
     def replay(self, reward: float, group: GroupKey, items: Iterable[tuple[ArmId | None, Row, float]]) -> None:
-        """Learn one decision that is stored elsewhere, such as in the log of a service.
+        """Learn from one decision that is stored elsewhere, such as in the log of a service.
 
-        The same decisions in the same order lead to bitwise identical states, regardless of the policy that made
-        them and of choices made in between. `replay` does not check whether a decision was learned before.
-        Policies that keep `records` of decisions cannot replay.
+        The same decisions in the same order lead to bitwise identical states, regardless of which policy made them
+        and of any choices made in between. `replay` does not check whether the policy has already learned from a
+        decision. Policies that keep `records` of decisions cannot replay decisions.
 
         Parameters
         ----------
@@ -752,8 +761,9 @@ class Policy(Parameters):
         group : tuple of (attribute, value) pairs
             The user's group.
         items : iterable of (arm, row, reward)
-            Each arm that the user looked at, or None if it has since been forgotten, with its context and its
-            reward. A row that the model rejects (`RidgeRegressions.learn`) only contributes to the group record.
+            One item for each arm that the user looked at: the arm (None if it has since been forgotten), its
+            context and its reward. A row that the model rejects (see `RidgeRegressions.learn`) contributes only to
+            the group record.
         """
         with self._lock:
             if self.records():
@@ -769,32 +779,32 @@ class Policy(Parameters):
             self.rounds_learned += 1
 
     def learn_statistics(self, statistics: SufficientStatistics) -> None:
-        """Learn logged decisions of any policy from their sums, solving each regression once.
+        """Learn from the sums of logged decisions of any policy, solving each regression once.
 
-        Equivalent to learning them one by one, and much faster. For models that depend on the order of rewards,
-        use `learn_logged`.
+        This is equivalent to learning from the decisions one by one, but much faster. For models that depend on
+        the order of rewards, use `learn_logged`.
         """
         with self._lock:
             batch_learning.learn_statistics(self, statistics)
 
     def learn_logged(self, contexts: Any, arms: Any, rewards: Any, groups: Any = None) -> None:
-        """Learn logged decisions, including those of other policies, in order.
+        """Learn from logged decisions, including those of other policies, in order.
 
         This method can be called repeatedly, with one part of a log at a time. All decisions are checked before
-        the first is learned; only a row that would make the matrix A numerically singular
-        (`RidgeRegressions.learn`) is detected later.
+        learning begins; only a row that would make the matrix A numerically singular (see
+        `RidgeRegressions.learn`) is detected later.
 
         Parameters
         ----------
-        contexts : array-like, data frame or scipy sparse, shape (n_decisions, n_features)
-            The context of the arm that was picked.
+        contexts : array-like, data frame or scipy sparse matrix, shape (n_decisions, n_features)
+            The context of the picked arm, one row per decision.
         arms : sequence of ids, or Categorical
-            The arm that was picked.
+            The arm that was picked in each decision.
         rewards : sequence of float
-            Its reward.
+            The reward of each decision.
         groups : sequence, data frame or mapping of str to sequence, optional
-            The group of each user, None if it is unknown, in any form that `choose_many` accepts; or a mapping
-            from each attribute to its values.
+            The group of each user, with None where it is unknown, in any form that `choose_many` accepts; or a
+            mapping from each attribute to its values.
 
         Examples
         --------
@@ -810,17 +820,18 @@ class Policy(Parameters):
     def forget_arm(self, arm: ArmId, *, missing_ok: bool = False) -> None:
         """Retire an arm: discard its learned state, but keep its rewards in the group means.
 
-        If it is offered again under the same id, it counts as a new arm. Rewards that arrive later for earlier
-        decisions still count for the groups, but do not reinstate the arm. A shared model keeps the effect of the
-        arm's rewards, because it cannot be separated out.
+        If the arm is offered again under the same id, it counts as a new arm. Rewards that arrive later for
+        earlier decisions are still included in the group means, but do not reinstate the arm. A shared model keeps
+        the effect of the arm's rewards, because this effect cannot be separated out.
 
         Parameters
         ----------
         arm : str or int
             The id of the arm.
         missing_ok : bool
-            Allow an arm about which nothing has been learned: one that was never chosen, or whose rewards have yet
-            to arrive and must not reinstate it. By default this is an error, because the id may be misspelt.
+            Whether to allow an arm that the policy has learned nothing about, either because the arm was never
+            chosen or because its rewards have yet to arrive and must not reinstate it. By default, such an arm
+            raises an error, because its id may be misspelt.
         """
         with self._lock:
             arm = as_arm(arm)
@@ -846,7 +857,7 @@ class Policy(Parameters):
         return self._model
 
     def coefficients(self, arm: ArmId | None = None) -> Floats:
-        """Return theta of one arm or, without an arm, theta of the shared part.
+        """Return the coefficients theta of one arm or, if no arm is given, those of the shared part.
 
         Theta predicts rewards scaled to [0, 1]: `low + (high - low) * theta.x` is in units of reward. With the
         logistic link, its entries are coefficients of the log-odds.
@@ -879,7 +890,7 @@ class Policy(Parameters):
 
     @property
     def is_additive(self) -> bool:
-        """Whether logged decisions can be reduced to sums before they are learned."""
+        """Whether logged decisions can be reduced to sums before the policy learns from them."""
         return self._builder.is_additive
 
     @property
@@ -889,30 +900,29 @@ class Policy(Parameters):
 
     @property
     def arms_learned(self) -> tuple[ArmId, ...]:
-        """The arms about which something has been learned."""
+        """The arms that the policy has learned something about."""
         with self._lock:
             return tuple(self._arms.rows)
 
     def _expected_width(self) -> int | None:
-        """Return the width that contexts must have; None, for any width, while nothing has been learned."""
+        """Return the required width of contexts; None, meaning any width, if nothing has been learned yet."""
         return self._learned_width() if self._map_width is None else self._map_width
 
     def _check_row_width(self, row: Row) -> None:
-        """Check the width of the row of a decision."""
+        """Check the width of a decision's row."""
         check_width(row.width, self._learned_width())
 
     def _learned_width(self) -> int | None:
         return self._model.width if self.rounds_learned and self._model is not None else None
 
     def _model_for(self, width: int) -> RewardModel:
-        """Return the model for contexts of a given width; the width may change while nothing has been learned."""
+        """Return the model for contexts of a given width, which is fixed once the policy has learned something."""
         model = self._model
         if model is None or model.width != width:
             if model is not None and self.rounds_learned:
                 raise ValueError(
                     f"contexts must be {model.width} wide, like those the policy has learned, got {width}; a "
-                    "feature map "
-                    "must not change once something has been learned"
+                    "feature map must not change once something has been learned"
                 )
             model = self._model = self._builder.build(width, float(self.ridge))
         return model
@@ -922,7 +932,7 @@ class Policy(Parameters):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the parameters, everything that has been learned, and the state of the random generator.
 
-        The file is safetensors with a JSON header and a checksum; it is written atomically.
+        The file is in the safetensors format, with a JSON header and a checksum; it is written atomically.
         """
         with self._lock:
             content = persistence.state_of(self).to_bytes()
@@ -943,7 +953,7 @@ class Policy(Parameters):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, feature_map: Any = None) -> Self:
-        """Load a policy that `save` wrote; it continues as if it had never stopped.
+        """Load a policy that `save` wrote; the policy continues as if it had never stopped.
 
         Parameters
         ----------
@@ -951,7 +961,7 @@ class Policy(Parameters):
             The file.
         feature_map : fitted transformer, optional
             The feature map of the policy's `Model`, if it has one. The file does not contain the feature map, but
-            loading checks that it is the same one.
+            loading checks that the one given is the same.
         """
         return cls.from_state(persistence.read(path), str(path), feature_map=feature_map)
 
@@ -963,10 +973,11 @@ class Policy(Parameters):
         return persistence.policy_from(state, cls, name, feature_map)
 
     def merge(self, other: Self) -> Self:
-        """Return a policy that has learned the decisions of both policies.
+        """Return a policy that has learned from the decisions of both policies.
 
-        Both policies stay unchanged. They must have the same parameters, except for `random_state`, and no shared
-        history, which would count twice. The merged policy can learn the decisions of either.
+        Neither policy is changed. Apart from `random_state`, their parameters must be the same, and they must not
+        share any history, because shared history would count twice. The merged policy can learn from the decisions
+        of either.
         """
         locks = [each._lock for each in (self, other) if isinstance(each, Policy)]
         with hold(*locks):
@@ -988,7 +999,7 @@ class Policy(Parameters):
     # -- parameters ------------------------------------------------------------------------------------
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; all are checked before the first one changes."""
+        """Set parameters; all are checked before any of them is changed."""
         with self._lock:
             return super().set_params(**params)
 

@@ -15,12 +15,12 @@ class PrimalDualLinUCB(LinUCB):
 
     The constraint has a price, a Lagrange multiplier for each attribute: it rises while the constraint is
     violated, and falls while it holds. A unit of reward is then worth `1 - price` for a user of the advantaged
-    group, and `1 + price` for a user of the disadvantaged group. The score is `(1 -+ price) * theta.x + alpha *
+    group, and `1 + price` for a user in the disadvantaged group. The score is `(1 -+ price) * theta.x + alpha *
     width`, and the price is `step * n * (gap - tolerance)` (`fairbandits.fairness.dual_prices`). All other users
     are served as by LinUCB. Rewards are measured from the lowest one of `reward_range`, and steps as shares of the
     range.
 
-    A price above 1 means that users of the advantaged group are given arms of low predicted reward on purpose: if
+    A price above 1 means that users in the advantaged group are given arms of low predicted reward on purpose: if
     there is no other way, a constraint on the gap demands levelling down.
 
     The approach follows bandits with knapsacks, with the gap as the resource: Badanidiyuru, Kleinberg, Slivkins:

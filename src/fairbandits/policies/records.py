@@ -45,7 +45,7 @@ class Scores:
     fairness : array
         The fairness term that the policy adds.
     total : array
-        The sum of the predicted reward and both terms, by which arms are compared.
+        The predicted reward plus both terms; arms are compared by this total.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Scores:
         return f"<Scores of {users}{counted(self.total.shape[-1], 'arm')}>"
 
     def user(self, i: int) -> Scores:
-        """Return the scores of one user, copied if there are other users, so that their scores can be freed."""
+        """Return one user's scores, copied if there are other users, so that the others' scores can be freed."""
         own = Scores(self.mean[i], self.width[i], self.exploration[i], self.fairness[i], self.total[i])
         return own if len(self.mean) == 1 else Scores(*(getattr(own, part).copy() for part in Scores.__slots__))
 
@@ -78,7 +78,7 @@ class Scores:
         return Scores(*(getattr(self, part)[None] for part in Scores.__slots__))
 
     def at(self, indices: NDArray[np.int64]) -> Scores:
-        """Return the scores of some arms of one user."""
+        """Return one user's scores for some of the arms."""
         return Scores(*(getattr(self, part)[indices] for part in Scores.__slots__))
 
     def to_dict(self) -> dict[str, list[float]]:
@@ -87,7 +87,7 @@ class Scores:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Scores:
-        """Rebuild scores from the result of `to_dict`, or from single numbers for a single arm."""
+        """Rebuild scores from the result of `to_dict` or, for a single arm, from one number per component."""
         return cls(*(np.atleast_1d(np.array(values[part], np.float64)) for part in Scores.__slots__))
 
 
@@ -97,7 +97,7 @@ class RankedArms(NamedTuple):
     Attributes
     ----------
     indices : array of int, shape (n_users, k)
-        The indices of the picked arms among `arms`, in the order of their positions.
+        The indices of the picked arms in `arms`, from the first position to the last.
     scores : array of shape (n_users, k)
         The scores of the picked arms.
     probability : array of shape (n_users,)
@@ -123,7 +123,10 @@ class RankedArms(NamedTuple):
 
 
 class Record(Protocol):
-    """A record of decisions, kept in addition to the rewards, that is saved and merged with the policy."""
+    """A record of decisions that a policy keeps in addition to `groups`.
+
+    The record is saved and merged along with the policy.
+    """
 
     def to_json(self) -> Any:
         """Return all non-numeric content as JSON values."""
@@ -166,7 +169,7 @@ class Decision:
     arm : str or int
         The arm that was picked.
     probability : float or None
-        The probability with which the arm was picked for this user; None if there is no closed form (Thompson
+        The probability with which the arm was picked for this user; None if it has no closed form (Thompson
         sampling with a shared model).
     group : tuple of (attribute, value) pairs
         The user's group.
@@ -181,10 +184,10 @@ class Decision:
     policy : str
         The id of the policy that made the decision.
     number : int
-        The sequential number of the decision within its policy, from 0.
+        The sequential number of the decision within its policy, counted from 0.
     others : OtherArms or None
-        Set for a decision rebuilt from its compact form, in which `arms` and `scores` contain only the picked
-        arm; otherwise None.
+        A summary of the other arms if the decision was rebuilt from its compact form, in which `arms` and `scores`
+        contain only the picked arm; otherwise None.
     """
 
     arm: ArmId
@@ -224,8 +227,8 @@ class Decision:
         Parameters
         ----------
         all_scores : bool
-            Whether to include all arms on offer with their scores, which an audit may need. The compact form
-            includes only the picked arm and its scores, which is all that learning needs.
+            Whether to include all arms on offer, with their scores; an audit may need them. Otherwise, the form is
+            compact: it includes only the picked arm and its scores, which is all that learning needs.
 
         Examples
         --------
@@ -284,7 +287,8 @@ class Decision:
 
 
 #: A decision under construction. Initialising a frozen class takes three times as long as initialising an ordinary
-#: one, and every round makes a decision. So a draft is created first, and its class is then set to `Decision`.
+#: one, and a decision is made in every round. So a draft is created first, and its class is then set to
+#: `Decision`.
 DecisionDraft: Any = make_dataclass("DecisionDraft", [field.name for field in fields(Decision)], slots=True)
 
 
@@ -295,9 +299,9 @@ class Slate:
     Attributes
     ----------
     picked : tuple of ids
-        The arms that were picked, in the order of their positions.
+        The arms that were picked, from the first position to the last.
     probability : float or None
-        The probability with which these arms were picked in this order; None if there is no closed form (Thompson
+        The probability with which these arms were picked in this order; None if it has no closed form (Thompson
         sampling).
     group : tuple of (attribute, value) pairs
         The user's group.
@@ -312,10 +316,10 @@ class Slate:
     policy : str
         The id of the policy that made the decision.
     number : int
-        The sequential number of the decision within its policy, from 0; a slate is one decision.
+        The sequential number of the decision within its policy, counted from 0; a slate is one decision.
     others : OtherArms or None
-        Set for a slate rebuilt from its compact form, in which `arms` and `scores` contain only the picked arms;
-        otherwise None.
+        A summary of the other arms if the slate was rebuilt from its compact form, in which `arms` and `scores`
+        contain only the picked arms; otherwise None.
 
     Examples
     --------
@@ -385,7 +389,7 @@ class Slate:
             rows = tuple(_row_from_dict(row) for row in values["rows"])
             if not 0 < len(picked) == len(indices) == len(rows):
                 raise ValueError(f"{len(picked)} arms, {len(indices)} indices, {len(rows)} contexts")
-            # Checked here, so that no arm can be rejected after others have been learned.
+            # Checked here, so that no arm can be rejected after the policy has learned from others.
             for row in rows:
                 checked_entries(row, rows[0].width)
             return cls(
@@ -433,7 +437,7 @@ def _row_to_dict(row: Row) -> dict[str, Any]:
 
 def _row_from_dict(values: Mapping[str, Any]) -> Row:
     columns, entries = np.array(values["columns"], np.int64), np.array(values["values"], np.float64)
-    # Up to 0.1.0, the number of shared entries had another name.
+    # Up to version 0.1.0, the number of shared entries had another name.
     n_shared = values["n_common"] if "n_common" in values else values["n_shared"]
     return Row.of(columns, entries, int(n_shared), int(values["width"]))
 
@@ -460,8 +464,8 @@ def as_slate_rewards(
     values = [None if each is None else as_reward(each, reward_range) for each in reward]
     if len(values) != len(slate):
         raise ValueError(
-            "rewards of a slate must have one entry per arm, in order, None for an arm nobody looked at, or be a "
-            f"single number, got {len(values)} for {len(slate)} arm(s)"
+            "rewards of a slate must have one entry per arm, in order, None for an arm that was not viewed, or be "
+            f"a single number, got {len(values)} for {len(slate)} arm(s)"
         )
     known = [value for value in values if value is not None]
     if not known:

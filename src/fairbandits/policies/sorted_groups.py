@@ -47,7 +47,7 @@ class SortedGroups:
     def add(self, groups: Ints, values: Floats) -> bool:
         """Add numbers; return False for a group that does not exist or has no room, having added only some."""
         if groups.shape != values.shape:  # kernels do not check their indices
-            raise ValueError(f"groups and values must be as many, got {groups.shape} and {values.shape}")
+            raise ValueError(f"groups and values must have the same shape, got {groups.shape} and {values.shape}")
         return bool(_insert(self._values, self._starts, self._sizes, groups, values))
 
     def shares_up_to(self, groups: Ints, limits: Floats, unknown: float) -> Floats:

@@ -80,7 +80,9 @@ def twin_rewards(
     """
     ours, theirs = policy.score(contexts, groups, arms), policy.score(twins, twin_groups, arms)
     if len(ours.total) != len(theirs.total):
-        raise ValueError(f"twins must be one per user, got {len(theirs.total)} for {len(ours.total)} user(s)")
+        raise ValueError(
+            f"twins must have one entry per user, got {len(theirs.total)} for {len(ours.total)} user(s)"
+        )
     scale = UnitScale(policy.reward_range)
     own, twin = (reward_of_best(scale.to_unit(each.total), each.mean) for each in (ours, theirs))
     return own, twin

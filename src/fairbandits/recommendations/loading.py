@@ -37,7 +37,7 @@ def load_recommender(policy: str | os.PathLike[str] | Recommender, items: Any) -
     if items is not None:
         return _with_items(recommender, items)
     if not recommender.items:
-        raise PolicyFileError(f"{policy}: a policy without items; name a file with items (--items)")
+        raise PolicyFileError(f"{policy}: contains a policy without items; pass a file of items (--items)")
     return recommender
 
 
@@ -47,7 +47,7 @@ def _without_items(state: PolicyState, name: str) -> Recommender:
     encoder = encoder_in(policy.metadata)
     if encoder is None:
         raise PolicyFileError(
-            f"{name}: a policy without the encoders of users and items; save its Recommender instead"
+            f"{name}: contains a policy without encoders of users and items; save its Recommender instead"
         )
     return Recommender.from_parts(policy, ItemCatalogue(encoder), tuple(policy.groups.attributes))
 
@@ -73,7 +73,7 @@ def _read_items(recommender: Recommender, items: str | os.PathLike[str]) -> tupl
     named = [recommender.item_id] if recommender.item_id else [c for c in ID_COLUMNS if c in source.kinds]
     if not named:
         raise LogError(
-            f"{source.name}: there is no column of ids; name it {' or '.join(ID_COLUMNS)}, got "
+            f"{source.name}: the table must have a column of ids, named {' or '.join(ID_COLUMNS)}, got "
             f"{', '.join(source.kinds)}"
         )
     item_id, encoder = named[0], recommender.encoder

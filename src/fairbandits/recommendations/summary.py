@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class GroupScores:
-    """The recommendations for the users of a group.
+    """The recommendations for the users in a group.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ def makes_chance_unlikely(confidence: float) -> bool:
 def describe_users(
     attributes: Sequence[str], *groups: Sequence[Any], among: Sequence[Sequence[Any]] = ()
 ) -> list[str]:
-    """Return a noun phrase for the users of each group, given the labels of its attributes.
+    """Return a noun phrase for the users in each group, given the labels of its attributes.
 
     If all labels can stand before "users", they do; otherwise all phrases name the attributes.
 

@@ -50,7 +50,7 @@ class RewardConfig(ConfigPart):
     Attributes
     ----------
     low, high : float
-        The range of rewards; rewards outside it are rejected.
+        The lowest and the highest reward; rewards outside this range are rejected.
     window_days : float
         The number of days after a decision during which its reward is accepted.
     """
@@ -97,8 +97,8 @@ class ServerConfig(ConfigPart):
         A Unix socket to listen on, instead of an address and a port. Only the user account that runs the service
         can connect.
     proxies : tuple of str
-        Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted. If there
-        are any, requests are refused until the first key is created.
+        Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted. If any
+        proxies are listed, requests are refused until the first key is created.
     insecure : bool
         Whether requests from any address are allowed until the first key is created. If false, only requests that
         come from this machine, and not through a proxy, are allowed until then.
@@ -115,7 +115,7 @@ class ServerConfig(ConfigPart):
 
 
 class RetentionConfig(ConfigPart):
-    """The retention period of content.
+    """The retention period of the content of decisions and rewards.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class RetentionConfig(ConfigPart):
 
     @property
     def seconds(self) -> float | None:
-        """The age in seconds, None if everything is kept."""
+        """The age in seconds; None if everything is kept."""
         return None if self.decisions is None else float(self.decisions.split()[0]) * _DAY
 
 
@@ -152,27 +152,29 @@ class Limits(ConfigPart):
     body : int
         The largest request body, in bytes.
     batch : int
-        The number of decisions, rewards or arms in one request.
+        The largest number of decisions, rewards or arms in one request.
     arms : int
-        The number of arms in the catalogue.
+        The largest number of arms in the catalogue.
     slate : int
-        The number of arms in one slate, that is, the largest k.
+        The largest number of arms in one slate, that is, the largest k.
     cost : int
-        The cost of one request, and the total cost of all waiting decisions and rewards of one key. The unit is
-        the cost of scoring one arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a
-        context), where k = 1 if there is no slate, and a reward costs 1000 + 8 x columns per arm.
+        The maximum cost of one request, and the maximum total cost of the decisions and rewards that one key may
+        have waiting. The unit is the cost of scoring one arm. Each user costs
+        `n_arms * (1 + k / 10) + k * (1000 + 8 * n_columns)`, where `n_arms` is the number of arms on offer,
+        `n_columns` is the number of columns of a context, and `k` is 1 if there is no slate. A reward costs
+        `1000 + 8 * n_columns` per arm.
     rate, burst : float
-        The number of requests per second with one key, and the size of a burst of requests after a pause. Every
-        KiB of a body counts as another request, as do every 10,000 units of cost and every 100 arms in a list of
-        arms.
+        The number of requests that one key may send per second, and the number that it may send in a burst after a
+        pause. Every KiB of a body counts as another request, as do every 10,000 units of cost and every 100 arms
+        in a list of arms.
     guest_rate, guest_burst : float
         The same limits for one address that sends requests without a valid key.
     head_seconds, request_seconds : float
         The number of seconds within which the head of a request, and the whole request, must arrive.
     connections : int
-        The number of simultaneous connections.
+        The largest number of simultaneous connections.
     address_connections : int
-        The number of simultaneous connections from one address.
+        The largest number of simultaneous connections from one address.
     """
 
     body: Annotated[int, Field(ge=1024, le=1 << 30)] = 1 << 20
@@ -210,23 +212,23 @@ class Config(ConfigPart):
     arm_features : dict
         The features of arms, by name.
     matches : tuple of str
-        Attributes or categorical features on which a user can match an arm. Each adds a column to the contexts,
-        which is 1 if the two values are equal.
+        Attributes or categorical features on which a user can match an arm. Each adds a column to the contexts
+        that is 1 if the two values are equal.
     catalogue : path, optional
-        A file of arms with a column `arm`, one for each arm feature, and `match:NAME` for each match, in any
-        format that a log can have (.csv, .jsonl, .parquet, ...).
+        A file of arms, in any format that a log can have (.csv, .jsonl, .parquet, ...). It has a column `arm`, a
+        column for each arm feature, and a column `match:NAME` for each match.
     arms : tuple of dict
         Further arms, with the keys `arm`, `features` and `matches`. The configured arms are added when the log is
         empty; later, arms are added and retired through the API.
     recommender : path, optional
-        A file written by `fairbandits fit` or `Recommender.save`, which replaces the policy, features, attributes,
-        arms and reward range: the service starts from the learned state of the saved recommender.
+        A file written by `fairbandits fit` or `Recommender.save`. It replaces the configured policy, features,
+        attributes, arms and reward range, and the service starts from the learned state of the saved recommender.
     reward, retention, users, store, server, limits
         See `RewardConfig`, `RetentionConfig`, `UsersConfig`, `StoreConfig`, `ServerConfig` and `Limits`.
     """
 
     title: Name = "Recommendations"
-    # `model=auto`, the policy's default, is not used: responses would take several times as long.
+    # `model=auto`, the policy's default, is not used because responses would take several times as long.
     policy: str = "EvenLinUCB(tolerance=0.05, model=disjoint)"
     tolerance: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.05
     min_group: Annotated[int, Field(ge=1)] = 20
@@ -250,7 +252,7 @@ class Config(ConfigPart):
         if self.retention.seconds is not None and self.retention.seconds < self.reward.window:
             raise ValueError(
                 f"retention.decisions must be at least reward.window_days ({self.reward.window_days:g}), got "
-                f"{self.retention.decisions!r}: a reward needs its decision"
+                f"{self.retention.decisions!r}; decisions must be kept as long as rewards may arrive"
             )
         if self.recommender is not None:
             self._check_recommender()
@@ -265,7 +267,10 @@ class Config(ConfigPart):
             if name.startswith(MATCH):
                 raise ValueError(f"arm_features must not begin with {MATCH!r}, got {name!r}; use matches")
         if not self.columns:
-            raise ValueError("contexts must have a column: configure a feature of users or of arms, or a match")
+            raise ValueError(
+                "contexts must have at least one column, got none; configure a feature of users or arms, "
+                "or a match"
+            )
         check_unique("columns", self.columns)
         arms: Any = tuple[self.inputs.arm_type, ...]  # type: ignore[name-defined]  # made at run time
         TypeAdapter(strict_dict("Arms", {"arms": arms})).validate_python({"arms": self.arms})
@@ -277,7 +282,9 @@ class Config(ConfigPart):
         reward = [f"reward.{name}" for name in ("low", "high") if name in self.reward.model_fields_set]
         given = [name for name in (*_IN_RECOMMENDER, *reward) if name in (*self.model_fields_set, *reward)]
         if given:
-            raise ValueError(f"{', '.join(given)} must be left out: the file of recommender has all of it")
+            raise ValueError(
+                f"{', '.join(given)} must not be set together with recommender, whose file defines them"
+            )
 
     @property
     def start(self) -> StartState | None:
@@ -290,8 +297,8 @@ class Config(ConfigPart):
         """Return the configuration with another policy; raise ValueError if the log cannot be replayed with it."""
         if self.recommender is not None:
             raise ValueError(
-                "policy cannot be replaced in a service that starts from a saved recommender, which has its own; "
-                "fit another one, and start a service with it"
+                "policy cannot be replaced in a service that starts from a saved recommender, which contains "
+                "its policy; fit another recommender, and start a service with it"
             )
         config = self.model_copy(update={"policy": policy})
         config.make_policy()
@@ -311,7 +318,7 @@ class Config(ConfigPart):
 
     @cached_property
     def inputs(self) -> ServiceInputs:
-        """The inputs of the service: features and groups of users, features and matches of arms."""
+        """The inputs of the service: features and groups of users, and features and matches of arms."""
         if self.start is not None:
             return saved_inputs(self.start.recommender())
         return configured_inputs(self.features, self.attributes, self.arm_features, self.matches)
@@ -330,7 +337,7 @@ class Config(ConfigPart):
         )
 
     def make_policy(self) -> Policy:
-        """Create the policy, untrained."""
+        """Create the untrained policy."""
         known = {"reward_range": (self.reward.low, self.reward.high), "columns": self.columns}
         policy = make_policy(self.policy, None, known)
         if tuple(policy.get_params()["reward_range"]) != known["reward_range"]:
@@ -338,12 +345,12 @@ class Config(ConfigPart):
         if policy.records():
             raise ValueError(
                 f"policy must learn from decisions and rewards alone, got {type(policy).__name__}, whose state "
-                "does not follow from the log; choose another policy"
+                "cannot be rebuilt from the log; choose another policy"
             )
         return policy
 
     def log_schema(self) -> str:
-        """Return the settings that the log depends on, as JSON: columns, feature ranges and the reward range."""
+        """Return the settings that the log depends on (columns, feature ranges and the reward range) as JSON."""
         reward = [self.reward.low, self.reward.high]
         if self.start is not None:
             saved = {"columns": self.columns, "recommender": self.start.sha256, "reward": reward}

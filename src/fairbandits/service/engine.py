@@ -122,7 +122,8 @@ class Engine:
         served = change.served_config(self.config)
         if served.policy != self.config.policy:
             _log.warning(
-                "the log says that %s decides, not the configured %s; `fairbandits replace` changes it",
+                "using %s, the policy in the log, instead of the configured %s; change it with "
+                "`fairbandits replace`",
                 served.policy,
                 self.config.policy,
             )
@@ -173,7 +174,7 @@ class Engine:
         except TimeoutError:
             self._pace.give_up()
             _log.warning(
-                "the last snapshot was not finished within %g s; the next start may read more of the log",
+                "the last snapshot did not finish within %g s; the next start may have to read more of the log",
                 _LAST_SNAPSHOT_SECONDS,
             )
 

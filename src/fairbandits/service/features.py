@@ -160,16 +160,16 @@ class SavedFeature:
         if isinstance(column, CategoryEncoder):
             listed = ", ".join(column.categories[:_MAX_LISTED])
             more = ", ..." if len(column.categories) > _MAX_LISTED else ""
-            known = f"Known: {listed}{more}." if listed else "Compared with the arms."
+            known = f"Known values: {listed}{more}." if listed else "Compared with the values of the arms."
             kind = label_type(column.categories) | _Number
-            return Annotated[kind, Field(description=f"A category. {known} Others are accepted too.")]
+            return Annotated[kind, Field(description=f"A category. {known} Other values are accepted too.")]
         if isinstance(column, DateEncoder):
             text = "A date or time such as 2024-05-01."
             date = Annotated[str, Field(max_length=MAX_TEXT), Strict()]
             return Annotated[date, Field(description=text), AfterValidator(_checked_by(column))]
         text = "A number or truth value."
         if column.low is not None and column.high is not None:
-            text += f" Numbers below {column.low:g} or above {column.high:g} count as these."
+            text += f" Numbers outside {column.low:g} to {column.high:g} are clipped to this range."
         return Annotated[_Number | Annotated[bool, Strict()], Field(description=text)]
 
     @property
@@ -207,7 +207,7 @@ def check_unique(what: str, names: Iterable[str]) -> None:
     """Raise ValueError if a name occurs more than once."""
     duplicates = sorted(name for name, count in Counter(names).items() if count > 1)
     if duplicates:
-        raise ValueError(f"{what} must be unique, got more than once: {', '.join(duplicates[:5])}")
+        raise ValueError(f"{what} must be unique, got duplicates: {', '.join(duplicates[:5])}")
 
 
 def feature_values_type(name: str, features: Features) -> Any:

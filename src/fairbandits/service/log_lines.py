@@ -51,7 +51,7 @@ class SourceLimit(logging.Filter):
             return False
         left_out = self._left_out.pop(source, 0)
         if left_out:
-            record.msg = f"{record.getMessage()} ({left_out:,} lines of this source were left out before)"
+            record.msg = f"{record.getMessage()} ({left_out:,} earlier lines from this source were suppressed)"
             record.args = None
         return True
 

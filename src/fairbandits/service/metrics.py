@@ -107,7 +107,7 @@ class Metrics:
     def _request_durations(self) -> Metric:
         durations = HistogramMetricFamily(
             "fairbandits_request_seconds",
-            "Seconds that requests took, until they were answered.",
+            "Time from a request to its response, in seconds.",
             labels=("route", "status"),
         )
         names = (*map(str, _SECONDS), "+Inf")

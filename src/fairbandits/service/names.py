@@ -23,11 +23,11 @@ def check_visible(text: str) -> str:
     hidden = next((each for each in text if not each.isprintable() or each in _BLANK), None)
     if hidden is not None:
         raise ValueError(
-            "names must have no control characters, no invisible ones and no spaces other than U+0020, got "
+            "names must not contain control characters, invisible characters or spaces other than U+0020, got "
             f"U+{ord(hidden):04X}"
         )
     if text != text.strip():
-        raise ValueError("names must have no spaces at their ends")
+        raise ValueError("names must not begin or end with a space")
     return text
 
 

@@ -121,7 +121,7 @@ class _PromptServer(uvicorn.Server):
 
 def _exit_at_once() -> None:
     _log.error(
-        "the server could not stop within %g s, so it ends at once; the log has all that was acknowledged",
+        "the server did not stop within %g s and exits now; everything that was acknowledged is in the log",
         STOP_SECONDS,
     )
     os._exit(1)
@@ -152,7 +152,7 @@ def _check_start(config: Config) -> None:
         _has_key(config, must_exist=False)
     elif not _has_key(config):
         raise ValueError(
-            f"host must be a loopback address while there is no key, got {host}; create a key with "
+            f"host must be a loopback address while there are no keys, got {host}; create a key with "
             "`fairbandits keys create --scope decide,reward --name NAME` (and --config FILE, if there is one), or "
             "use --insecure if nobody else can reach the address"
         )
@@ -172,8 +172,9 @@ def _warn_of_certainty(config: Config) -> None:
     policy = config.make_recommender().policy
     if isinstance(policy.picker, GreedyPicker) and not policy.min_probability:
         _log.warning(
-            "%s always picks the arm with the highest score, so its log says probability 1, and no other policy "
-            "can be evaluated on it; to change that, set min_probability, as in %s(min_probability=0.001)",
+            "%s always picks the arm with the highest score, so all propensities in its log are 1, and no "
+            "other policy can be evaluated on it; to change that, set min_probability, as in "
+            "%s(min_probability=0.001)",
             *[type(policy).__name__] * 2,
         )
 

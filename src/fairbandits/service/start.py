@@ -59,10 +59,10 @@ class StartState:
         if recommender.policy.records():
             raise ValueError(
                 f"{self.name}: the policy must learn from decisions and rewards alone, got "
-                f"{type(recommender.policy).__name__}, whose state does not follow from the log"
+                f"{type(recommender.policy).__name__}, whose state cannot be rebuilt from the log"
             )
         texts = {str(item) for item in recommender.items}
         if len(texts) < len(recommender.items):
-            raise ValueError(f"{self.name}: ids of items must differ as text, got both a number and its text")
+            raise ValueError(f"{self.name}: item ids must be unique as text, got both a number and its text form")
         if not isinstance(recommender.encoder.users, TableEncoder) or not recommender.feature_names:
-            raise ValueError(f"{self.name}: contexts must have a column, got none")
+            raise ValueError(f"{self.name}: contexts must have at least one column, got none")

@@ -68,10 +68,10 @@ def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, i
         return None
     catch_up(store, start, upto=newest.seq)
     if start.seq < newest.seq:
-        raise LogDamagedError(f"the log has no entry {newest.seq}, at which there is a snapshot")
+        raise LogDamagedError(f"the log has no entry {newest.seq}, although there is a snapshot at that entry")
     if _state(start) != _state(newest):
         raise LogDamagedError(
-            f"the snapshot at entry {newest.seq} is not the state that follows from the entries after {first}"
+            f"the snapshot at entry {newest.seq} differs from the state that a replay from entry {first} produces"
         )
     return first, newest.seq
 

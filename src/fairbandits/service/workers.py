@@ -94,7 +94,7 @@ class WorkerProcesses:
             if cannot_start and not self._has_started:
                 return CANNOT_START
             _log.error(
-                "worker %d ended (status %s); another one starts", worker.process.pid, worker.process.exitcode
+                "worker %d exited (status %s); starting another one", worker.process.pid, worker.process.exitcode
             )
             self._workers[index] = _Worker(self._target, _RETRY_SECONDS if cannot_start else 0.0)
         return 0

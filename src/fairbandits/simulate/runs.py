@@ -149,7 +149,7 @@ class Run:
         if self.data_source not in (None, data_source):
             raise ValueError(
                 f"data_source must be the same for every seed, got {data_source!r} after {self.data_source!r}; if "
-                "files were replaced meanwhile, run again"
+                "files were replaced in the meantime, run again"
             )
 
     def _simulate(self, world: Any, progress: bool) -> Trace:

@@ -1,6 +1,6 @@
 """Differences between two groups with the same distribution of factors: standardised, or doubly robust.
 
-Both methods compare like with like: they estimate the difference in expected reward between users of the two
+Both methods compare like with like: they estimate the difference in expected reward between users in the two
 groups who have the same factors, averaged over the factors of both groups together. The variance follows from
 influence functions, summed over the rows of a user, so the rows of a user may depend on each other.
 """

@@ -50,7 +50,9 @@ class UserParts:
 
 def _without(log: Log, rows: Any, n_left: int) -> Log:
     if not n_left:
-        raise LogError(f"{log.name}: has too few users to fit, to select and to hold out; use a larger log")
+        raise LogError(
+            f"{log.name}: the log has too few users for fitting, selection and a held-out test; use a larger log"
+        )
     return replace(log, dropped=rows)
 
 

@@ -125,7 +125,9 @@ class TuningResult:
         if not self.is_within_tolerance:
             lines.append(f"  no setting is within the tolerance {self.tolerance:g}; this one has the smallest gap")
         if self.held_out is None:
-            lines.append("  no held-out figures; those of the trials are too good for the chosen setting")
+            lines.append(
+                "  no held-out estimates; the estimates of the trials are optimistic for the chosen setting"
+            )
         else:
             lines.append(f"  held out: {_in_words(self.held_out)}")
         return "\n".join(lines) + ">"
@@ -172,7 +174,7 @@ def choose(trials: Sequence[Trial], tolerance: float | None) -> list[int]:
     if math.isnan(trials[found[0]].objective):
         raise ValueError(
             "the objective must be a number for at least one setting, got none; the log may have too few rows of "
-            "the arms that they choose"
+            "the arms that the settings choose"
         )
     return found
 

@@ -37,7 +37,7 @@ def make_settings(grid: Any, n_iter: int | None, random_state: Any) -> list[Para
         raise ValueError(f"grid must be a dict of lists or distributions, or a list of such dicts, got {grid!r}")
     has_distributions = any(hasattr(values, "rvs") for part in parts for values in part.values())
     if has_distributions and n_iter is None:
-        raise ValueError("n_iter must be given for a grid with distributions, got None; 20 is a start")
+        raise ValueError("n_iter must be given for a grid with distributions, got None; try 20")
     try:
         if n_iter is None:
             found = list(ParameterGrid(list(parts)))

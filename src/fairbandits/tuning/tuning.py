@@ -94,7 +94,9 @@ def tune(
         with_params(policy, params)
     if world_trials.Worlds.accepts(world_or_log):
         if table is not None or evaluation is not None:
-            raise ValueError("table and evaluation must be None for worlds, got others; they are for logs")
+            raise ValueError(
+                "table and evaluation must be None for worlds, got other values; they apply only to logs"
+            )
         worlds = world_trials.Worlds(world_or_log, check_integer("seeds", seeds, 1))
         return _tune_in_worlds(policy, settings, worlds, tolerance, objective, jobs, progress)
     options = {"table": table, "reward_range": tuple(policy.reward_range), **(evaluation or {})}

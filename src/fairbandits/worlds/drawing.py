@@ -43,7 +43,9 @@ def draw_by_share(
     names, codes, counts = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
     unknown = [name for name in shares if name not in names]
     if unknown:
-        raise ValueError(f"shares must name groups of the data, got {unknown[0]!r}; they are {', '.join(names)}")
+        raise ValueError(
+            f"shares must name groups of the data, got {unknown[0]!r}; the groups are {', '.join(names)}"
+        )
     wanted = np.array([check_number(f"shares[{name!r}]", shares.get(name, 0.0), 0, 1) for name in names.tolist()])
     is_other = np.array([name not in shares for name in names.tolist()])
     rest = 1.0 - wanted.sum()

@@ -56,7 +56,7 @@ class GroupOption:
         return self._default
 
     def check(self, world: World) -> None:
-        """Raise ValueError unless users of every named group visit the world."""
+        """Raise ValueError unless users in every named group visit the world."""
         unseen, seen = set(self._by_group), set[str]()
         if not unseen:
             return

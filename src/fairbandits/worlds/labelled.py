@@ -127,7 +127,7 @@ def _with_label(table: FrameTable, label: str) -> tuple[FrameTable, list[Any], i
     labels = table.labels(label)
     known = [row for row, value in enumerate(labels) if value is not None]
     if not known:
-        raise ValueError(f"table must have a label in column {label!r} of some row, got none")
+        raise ValueError(f"table must have at least one label in column {label!r}, got none")
     n_dropped = len(labels) - len(known)
     if n_dropped:
         table = select_rows(table, known, list(table.columns), "table")

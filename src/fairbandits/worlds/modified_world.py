@@ -72,7 +72,7 @@ class ModifiedWorld:
     Notes
     -----
     Options by group are mappings such as {"female": 0.3}; groups that are not named have 0. If a user has several
-    attributes, all values are looked up, and the first one that is named counts. Users of every named group must
+    attributes, all values are looked up, and the first one that is named counts. Users in every named group must
     visit the world of `random_state` 0; in worlds of other seeds, a small group may be absent by chance.
 
     Examples
@@ -144,7 +144,7 @@ class ModifiedWorld:
             bias, missing = self._bias(visit.group), self._missing(visit.group)
             if (self._bias.is_set or self._noise) and ((rewards < 0) | (rewards > 1)).any():
                 raise ValueError(
-                    f"rewards must be from 0 to 1 where bias or noise is set, got {rewards} in round {round_}; "
+                    f"rewards must be from 0 to 1 if bias or noise is set, got {rewards} in round {round_}; "
                     "scale the rewards of the world"
                 )
             if bias:
@@ -166,7 +166,7 @@ def turn_preferences(expected: Floats, rewards: Floats) -> tuple[Floats, Floats]
     (array([0.9, 0.2, 0.5]), array([1. , 0.1, 0.4]))
     """
     if np.isnan(expected).any():
-        raise ValueError("drift must be None where the mean rewards of some arms are unknown, as in a replay")
+        raise ValueError("drift must be None if the mean rewards of some arms are unknown, as in a replay")
     order = np.argsort(expected, kind="stable")
     source = np.empty_like(order)
     source[order] = order[::-1]

@@ -152,7 +152,7 @@ def _check_uniform(log: FrameTable, shown: Categorical, propensity: str | None) 
     """Raise ValueError for a log whose arms were not chosen uniformly."""
     from scipy.stats import chisquare  # noqa: PLC0415 - slow to import
 
-    remedy = "evaluate it by importance weighting: fairbandits evaluate"
+    remedy = "evaluate it with importance weighting: fairbandits evaluate"
     n_arms = len(shown.labels)
     if n_arms < 2:
         raise ValueError(f"log must have at least two arms, got {n_arms}")

@@ -28,7 +28,7 @@ def scale_rewards(rewards: Floats, reward_range: tuple[float, float] | None) -> 
         if not low < high:
             raise ValueError(f"reward_range must be the lowest and the highest reward, got {reward_range!r}")
     if not low < high:
-        raise ValueError(f"rewards must differ, got {low:g} in every row; give reward_range")
+        raise ValueError(f"rewards must not all be equal, got {low:g} in every row; pass reward_range")
     if lowest < low or highest > high:
         raise ValueError(f"rewards must be from {low:g} to {high:g}, got {lowest:g} to {highest:g}")
     return (rewards - low) / (high - low)

@@ -73,7 +73,7 @@ class StudentsAndVideos:
     male_share : float
         The share of male students in each part, if sex is sensitive. Otherwise students are drawn uniformly.
     shares : mapping of group to float, optional
-        The share of students of each group in each part, such as {"Black": 0.3}, instead of `male_share`. Groups
+        The share of students in each group in each part, such as {"Black": 0.3}, instead of `male_share`. Groups
         that are not named share the rest, in the proportions of the data. Groups must be given by one name.
     noise : float or "bernoulli"
         The standard deviation of Gaussian noise on the rewards, truncated so that rewards stay in [0, 1] and
@@ -206,7 +206,7 @@ class StudentsAndVideos:
             raise ValueError(f"drift must be True or False, got {self.drift!r}")
         self._names = _sensitive_names(self.sensitive)
         if self.shares is not None and not isinstance(self.sensitive, str):
-            raise ValueError(f"shares must be None where sensitive is a sequence, got {self.shares!r}")
+            raise ValueError(f"shares must be None if sensitive is a sequence, got {self.shares!r}")
         if not isinstance(self.data, str | Path):
             raise ValueError(f"data must be {SOURCES}, got {self.data!r}")
 

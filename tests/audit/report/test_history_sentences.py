@@ -56,7 +56,7 @@ IN_WINDOW, IN_ALL = "for sex in the most recent window", "for sex over the whole
             [
                 "The whole interval lies above the tolerance of 0.05.",
                 f"{NOW}female users received 0.090 less than male users (95% CI: 0.064 to 0.116), above",
-                "The gap was above the tolerance in 8 of 10 windows of time, and no window shows that it "
+                "The gap was above the tolerance in 8 of 10 time windows, and no window shows that it "
                 "opened or closed.",
             ],
             f"{IN_ALL} and in the most recent window.",
@@ -66,7 +66,7 @@ IN_WINDOW, IN_ALL = "for sex in the most recent window", "for sex over the whole
             lambda day: 0.3 * (day // 10 % 3 == 1),
             "returned",
             [
-                "The gap came and went: it was above the tolerance in 3 of 10 windows of time, last from 11 "
+                "The gap came and went: it was above the tolerance in 3 of 10 time windows, last from 11 "
                 "to 20 March 2024."
             ],
             f"{IN_ALL}. In the most recent window, it is within the tolerance.",
@@ -75,14 +75,14 @@ IN_WINDOW, IN_ALL = "for sex in the most recent window", "for sex over the whole
         pytest.param(
             lambda day: 0.4 if day < 50 else 0.15,
             "shrank",
-            ["The gap became smaller: it was above the tolerance in all 10 windows of time, and still is."],
+            ["The gap became smaller: it was above the tolerance in all 10 time windows, and still is."],
             f"{IN_ALL} and in the most recent window.",
             id="shrinks",
         ),
         pytest.param(
             lambda day: 0.15 if day < 50 else 0.4,
             "grew",
-            ["The gap became larger: it was above the tolerance in all 10 windows of time, and still is."],
+            ["The gap became larger: it was above the tolerance in all 10 time windows, and still is."],
             f"{IN_ALL} and in the most recent window.",
             id="grows",
         ),
@@ -139,9 +139,7 @@ def test_other_groups_are_apart_in_other_windows():
 def test_no_gap():
     result = audit(logs.of_users(lambda day: 0.0), tolerance=0.05)
     assert result.status == 0
-    assert result.sentence.endswith(
-        "In none of the 10 windows of time was the gap demonstrably above the tolerance."
-    )
+    assert result.sentence.endswith("In none of the 10 time windows was the gap demonstrably above the tolerance.")
     assert result.verdict == (
         "Fair (95% confidence): the gap is within the tolerance of 0.05 for sex, over the whole log and in "
         "the most "
@@ -156,7 +154,7 @@ def test_without_a_tolerance():
         in (result.sentence)
     )
     assert result.sentence.endswith(
-        "The gap became smaller: it was clear in 5 of 10 windows of time, last from 10 to 19 February 2024."
+        "The gap became smaller: it was detectable in 5 of 10 time windows, last from 10 to 19 February 2024."
     )
 
 
@@ -209,10 +207,10 @@ def test_a_small_group_beyond_the_tolerance():
 def test_an_undecided_window():
     result = audit(logs.of_users(lambda day: 0.0, n=30_000), tolerance=0.05)
     assert result.status == 3
-    assert "; this window cannot tell whether the tolerance is met." in result.sentence
+    assert "; this window does not show whether the tolerance is met." in result.sentence
     assert result.verdict == (
-        "Undecided: over the whole log, the gap is within the tolerance of 0.05, but the most recent window "
-        "cannot tell for sex."
+        "Undecided: over the whole log, the gap is within the tolerance of 0.05, but there is too little data "
+        "in the most recent window to tell for sex."
     )
 
 

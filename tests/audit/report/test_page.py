@@ -124,7 +124,7 @@ def test_without_times_there_is_no_history(tmp_path):
     frame = logs.make(1_000).assign(time=np.datetime64("NaT", "us"))
     page = audit(frame, groups=["sex"]).write(tmp_path).read_text()
     assert len(images(page)) == 3
-    assert "window of time" not in page
+    assert "each time window" not in page
     assert len(images(audit(frame, groups=["sex"], sequential=True).write(tmp_path).read_text())) == 2
 
 
@@ -173,7 +173,7 @@ def test_a_legend_lists_no_group_without_points(tmp_path):
     [windows] = [svg for alt, svg in drawn.items() if alt.startswith("Mean reward of each group in each")]
     assert "female" in windows
     assert "seldom" not in windows
-    assert page.count("The bars hold jointly for all windows, so they are wider than the intervals in the") == 2
+    assert page.count("The intervals hold jointly for all windows, so they are wider than those in the") == 2
 
 
 def test_colours_are_distinct():

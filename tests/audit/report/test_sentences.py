@@ -51,7 +51,8 @@ def test_a_gap_that_may_be_chance():
     )
     undecided = watch(frame, tolerance=0.05)
     assert undecided.sentence.endswith(
-        "95% CI for the gap: 0.000 to 0.134). The interval includes the tolerance of 0.05: no decision yet."
+        "95% CI for the gap: 0.000 to 0.134). The interval includes the tolerance of 0.05, so there is no "
+        "decision yet."
     )
     assert undecided.verdict == (
         "Undecided: there is too little data to tell whether the gap is within the tolerance of 0.05 for sex."
@@ -134,9 +135,8 @@ def test_groups_that_are_too_small(counts, expected):
 def test_a_finished_log_without_decision():
     result = audit(frame_of({"f": (510, 490), "m": (500, 500)}), tolerance=0.05)
     assert (
-        "95% CI for the gap: 0.000 to 0.061). The interval includes the tolerance of 0.05: no decision yet. A "
-        "gap of "
-        "0.119 would have been found with 80% power." in result.sentence
+        "95% CI for the gap: 0.000 to 0.061). The interval includes the tolerance of 0.05, so there is no "
+        "decision yet. A gap of 0.119 would have been detected with 80% power." in result.sentence
     )
     assert result.verdict == (
         "Undecided: there is too little data to tell whether the gap is within the tolerance of 0.05 for sex."
@@ -159,9 +159,8 @@ def test_assumptions():
         "allow for any dependence between the rewards of one user."
     )
     assert audit(frame).sentences.assumption() == (
-        "There is no user column, so the intervals assume that all decisions are independent. If users come "
-        "back, the "
-        "intervals are too narrow: name the column (--user)."
+        "There is no user column, so the intervals assume that all decisions are independent. If users have "
+        "more than one decision each, the intervals are too narrow; name the column (--user)."
     )
     assert watch(frame).sentences.assumption().endswith("not about a population of users.")
 
@@ -331,7 +330,7 @@ def test_a_window_shows_the_clearest_gap():
     assert recent.conclusion == "unfair"
     assert {recent.disadvantaged.name, recent.advantaged.name} == {"x", "y"}
     assert {recent.clearest.disadvantaged.name, recent.clearest.advantaged.name} == {"female", "male"}
-    assert "This interval is for the largest gap between any groups" in result.sentences.recent(
+    assert "This interval is for the largest gap between any two groups" in result.sentences.recent(
         result["sex"].analysis
     )
     _, rows = verdict_table(result)
@@ -352,7 +351,7 @@ def test_a_comparison_is_found_by_its_name():
         (("number", 0.0, 7.0), "since time 0.2"),
         (("date", "2026-01-10", "2026-03-10"), "since 12 January 2026"),
         (("date", "2025-01-10", "2027-01-10"), "since the week of 20 January 2025"),
-        (("date", "2020-01-10", "2027-01-10"), "since the 4 weeks from 24 February 2020"),
+        (("date", "2020-01-10", "2027-01-10"), "since the 4-week period from 24 February 2020"),
         (("date", "2026-01-10", "2026-01-12"), "since 10 January 2026, 02:00"),
         (("date", "2026-01-10T00:00", "2026-01-10T00:10"), "since 10 January 2026, 00:00:20"),
     ],
@@ -367,7 +366,7 @@ def test_rare_arms():
     rng = np.random.default_rng(0)
     frame = frame_of({"f": (500, 500), "m": (500, 500)}).assign(arm=rng.integers(0, 1_000, 2_000))
     result = audit(frame)
-    assert "of the rewards came from arms so rare that one of the groups has none by chance." in (
+    assert "of the rewards came from arms so rare that one of the groups was, by chance, never shown them." in (
         result.sentences.one_sided(result["sex"].analysis)
     )
 

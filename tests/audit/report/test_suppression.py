@@ -71,7 +71,7 @@ def test_hidden_numbers_are_nowhere(result, tmp_path, capsys):
     )
     assert (
         "Not assessed by sex x race: users in groups too small to be shown, or left out because they would reveal "
-        "the size of these." in page
+        "the size of such groups." in page
     )
     assert "f, A (suppressed), f, C (&lt; 20), m, A (suppressed) and m, C (suppressed)." in page
     assert "more than 1.0% of the users could not be assessed by sex x race" in result.verdict
@@ -81,8 +81,8 @@ def test_a_large_group_that_would_reveal_a_small_one_is_not_called_small():
     users = {("north", "A"): 400, ("south", "A"): 327, ("west", "A"): 7}
     result = audit(log_of(users).rename(columns={"sex": "region"}), groups=["region"], min_cell=20)
     assert result.sentence == (
-        "No comparison by region is possible: south cannot be shown, because the size of a group with fewer than "
-        "20 users could be computed from it (--min-cell). Merge small groups before the audit."
+        "No comparison by region is possible: south cannot be shown, because this would reveal the size of a "
+        "group with fewer than 20 users (--min-cell). Merge small groups before the audit."
     )
     assert result.sentences.too_small(result["region"]).endswith(
         "Suppressed groups are large enough, but would reveal the size of a small one (--min-cell)."

@@ -145,12 +145,15 @@ def test_arms_that_the_log_does_not_have_are_unsupported(frame):
         (lambda users: ["algebra"], "must choose one arm per row, got 1 for"),
         (lambda users: [7] * len(users), "must choose arms of the log such as '.*', got 7; write arm ids alike"),
         (lambda users: [["algebra"]] * len(users), "must return the chosen arm of each row"),
-        (lambda users: pd.DataFrame({"algebra": "x"}, users.index), "must return probabilities, got others"),
+        (lambda users: pd.DataFrame({"algebra": "x"}, users.index), "must return numbers as probabilities"),
         ("column:reward", "column 'reward' has another role in the log"),
         (lambda users: pd.DataFrame({"algebra": 0.7, "biology": 0.7}, users.index), "add up to 1 in every row"),
-        (lambda users: pd.DataFrame({"algebra": 1.7, "biology": -0.7}, users.index), "must be 0 to 1, got -0.7"),
+        (
+            lambda users: pd.DataFrame({"algebra": 1.7, "biology": -0.7}, users.index),
+            "must be between 0 and 1, got -0.7",
+        ),
         (lambda users: pd.DataFrame({"zoology": 1.0}, users.index), "must know arms of the log such as"),
-        (lambda users: pd.DataFrame({"algebra": [1.0]}), "must give .* rows of probabilities of 1 arms"),
+        (lambda users: pd.DataFrame({"algebra": [1.0]}), "must return .* rows with the probabilities of 1 arms"),
         (LogisticRegression(), "LogisticRegression must be fitted before it is evaluated"),
         (LogisticRegression().fit([[0.0], [1.0]], ["algebra", "biology"]), "fitted to 1 features without names"),
         (LogisticRegression().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]), "classes must be arms such as .*, got"),
@@ -171,9 +174,9 @@ def test_policies_that_do_not_fit_the_log(frame, policy, message):
 
 
 def test_columns_that_are_no_probabilities(frame):
-    with pytest.raises(ValueError, match=r"column 'p' must be 0 to 1, got 1\.5 in row 1"):
+    with pytest.raises(ValueError, match=r"column 'p' must be between 0 and 1, got 1\.5 in row 1"):
         evaluate(frame.assign(p=1.5), ProbabilityColumn("p"))
-    with pytest.raises(ValueError, match="column 'p' must be 0 to 1, got nothing in row 4"):
+    with pytest.raises(ValueError, match="column 'p' must be between 0 and 1, got nothing in row 4"):
         evaluate(frame.assign(p=[0.5] * 3 + [np.nan] * (len(frame) - 3)), ProbabilityColumn("p"))
     halves = frame.assign(p_algebra=0.5, p_biology=0.4)
     with pytest.raises(ValueError, match=r"in the columns p_\* must add up to 1 in every row, got 0\.9 in row 1"):
@@ -183,7 +186,7 @@ def test_columns_that_are_no_probabilities(frame):
 def test_slates_of_obp_are_refused(frame):
     policy = ContextFreeObpPolicy()
     policy.len_list = 3
-    with pytest.raises(ValueError, match="len_list must be 1, got 3; evaluate slates as slates"):
+    with pytest.raises(ValueError, match="len_list must be 1, got 3; use evaluate_slates"):
         evaluate(as_numbers(frame), policy)
 
 

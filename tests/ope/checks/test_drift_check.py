@@ -46,5 +46,5 @@ def test_a_log_that_drifts(trained):
 
 def test_one_user_dominates_the_log(frame, trained):
     users = np.where(np.arange(len(frame)) % 4 == 0, 0, np.arange(len(frame)))
-    found = [w for w in evaluate(frame.assign(user=users), trained).warnings if "One user made 25%" in w]
+    found = [w for w in evaluate(frame.assign(user=users), trained).warnings if "One user accounts for 25%" in w]
     assert len(found) == 1

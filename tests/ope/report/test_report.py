@@ -48,7 +48,7 @@ def test_the_page_and_the_json(tmp_path, frame):
 def test_what_is_printed(frame):
     evaluation = evaluate(frame, ["LinUCB(alpha=0.1)", "Uniform"])
     text = str(evaluation)
-    assert text.startswith("Of 2 policies, LinUCB(alpha=0.1) has the highest estimate")
+    assert text.startswith("Of 2 policies, LinUCB(alpha=0.1) ranks highest, with an estimated value of")
     lines = [line.split("  ")[0] for line in text.splitlines()]
     assert [line for line in lines if line in ("policy", "the log", "LinUCB(alpha=0.1)", "Uniform")] == [
         "policy",

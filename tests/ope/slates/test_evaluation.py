@@ -139,9 +139,9 @@ def test_missing_rewards_users_and_groups_are_reported(frame):
     assert found.missing_rewards.by_group["sex"]["m"] == pytest.approx(1 / 1_500)
     assert found.unit == "slate"
     assert [warning.split(" (")[0][:40] for warning in found.warnings] == [
-        "The log has no users",
+        "The log has no user column",
         "0.07% of the slates lack a reward at a p",
-        "Slates of users of unknown group count o",
+        "Slates of users whose group is unknown c",
     ]
 
 
@@ -163,8 +163,11 @@ def test_wrong_propensities_are_noticed(frame):
         ({"p_slate": np.nan}, "propensity must be above 0 and at most 1, got nothing"),
         ({"p_slate": "a"}, "column 'p_slate', row 1: probability must be a number, got text"),
         ({"reward": 2.0}, r"reward must be between 0 and 1, got 2.0; set reward_range=\(lowest, highest\)"),
-        ({"reward": np.nan}, "slates need a reward at every position, got none that has; write 0 for no click"),
-        ({"position": 0.5}, "column 'position', row 1: position must be an integer from 0 or 1 on, got 0.5"),
+        (
+            {"reward": np.nan},
+            "slates need a reward at every position, got none with all rewards; write 0 for no click",
+        ),
+        ({"position": 0.5}, "column 'position', row 1: position must be an integer, counted from 0 or 1, got 0.5"),
         ({"decision": None}, "column 'decision', row 1: decision must not be empty"),
     ],
 )
@@ -177,8 +180,8 @@ def test_invalid_columns(frame, change, message):
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("sex", "m", "column 'sex', row 2: must be the same in all rows of a slate, got 'm' after 'f'"),
-        ("user", 99, "column 'user', row 2: must be the same in all rows of a slate"),
+        ("sex", "m", "column 'sex', row 2: value must be the same in all rows of a slate, got 'm' after 'f'"),
+        ("user", 99, "column 'user', row 2: value must be the same in all rows of a slate"),
         ("position", 2, r"without gaps or repetitions, got \[0, 2\] in slate 1; leave out whole slates"),
         (
             "p_cascade",

@@ -176,10 +176,10 @@ def test_keys_expire_and_are_rotated_by_command(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["create", "--scope", "read", "--name", "a\nb"], "name must have no control characters, no invisible"),
+        (["create", "--scope", "read", "--name", "a\nb"], "name must not contain control characters, invisible"),
         (["create", "--scope", "read", "--name", "a\u200bb"], "got U+200B"),
         (["create", "--scope", "read", "--name", ""], "name must have 1 to 200 characters, got 0"),
-        (["create", "--scope", "read", "--name", " a"], "name must have no spaces at their ends"),
+        (["create", "--scope", "read", "--name", " a"], "name must not begin or end with a space"),
         (
             ["create", "--scope", "read", "--name", "a", "--expires", "soon"],
             "--expires must be a duration such as",

@@ -73,7 +73,7 @@ def test_keys_are_created_listed_and_revoked_by_command(folder, capsys, monkeypa
     printed = capsys.readouterr()
     token = printed.out.strip()
     assert re.fullmatch("fb_[0-9a-f]{16}_[0-9a-f]{64}", token)
-    assert "not shown again" in printed.err
+    assert "not be shown again" in printed.err
     key_id, secret = parse_token(token)
     assert main(["keys", "list"]) == 0
     listed = capsys.readouterr().out
@@ -96,7 +96,9 @@ def test_commands_explain_errors(folder, capsys):
     assert "scopes must be one or more of decide, reward, read, admin" in capsys.readouterr().err
     for command in (["list"], ["revoke", "x"]):
         assert main(["keys", *command]) == 2
-        assert "sqlite:///fairbandits.db holds no log; `fairbandits serve` creates one" in capsys.readouterr().err
+        assert (
+            "sqlite:///fairbandits.db holds no log; create one with `fairbandits serve`" in capsys.readouterr().err
+        )
     assert main(["serve", "--host", "0.0.0.0"]) == 2  # noqa: S104 - it is refused
     assert "host must be a loopback address" in capsys.readouterr().err
     assert not list(folder.glob("*.db*")), "nothing is left behind"
@@ -110,5 +112,5 @@ def test_commands_explain_errors(folder, capsys):
     assert "cannot be read" in capsys.readouterr().err
     assert main(["serve", "--host", "0.0.0.0"]) == 2  # noqa: S104 - it is refused
     error = capsys.readouterr().err
-    assert "host must be a loopback address while there is no key, got 0.0.0.0" in error
+    assert "host must be a loopback address while there are no keys, got 0.0.0.0" in error
     assert "create a key with `fairbandits keys create" in error

@@ -33,7 +33,7 @@ def test_clients_share_what_may_wait():
         work.add("shop", 1001)
     work.add("shop", 600)
     work.add("shop", 400)
-    with pytest.raises(ProblemError, match="requests of this key that are waiting cost too much"):
+    with pytest.raises(ProblemError, match="the waiting requests of this key cost too much"):
         work.add("shop", 1)
     work.add("other", 1000)  # one request is always accepted
     work.remove("other", 1000)
@@ -122,7 +122,7 @@ def test_hostile_requests_are_refused_with_the_reason_and_stall_nobody(server, t
         problem = answer.json()
         assert (answer.status_code, problem["title"]) in [(422, "Request too costly"), (429, "Too many requests")]
         assert "limits.cost" in problem["detail"] or "limits.rate" in problem["detail"]
-    assert any("split it, or ask for smaller slates" in answer.text for answer in answers)
+    assert any("split the request, or ask for smaller slates" in answer.text for answer in answers)
     assert watch.worst < PATIENCE
 
 
@@ -173,7 +173,7 @@ def test_rewards_of_too_many_arms_are_refused(serving, students):
         rewards = [{"decision": each, "reward": 0.5} for each in decisions]
         answer = client.post("/v1/rewards", json=rewards)
         assert (answer.status_code, answer.json()["title"]) == (422, "Request too costly")
-        assert "at most 241 arms together (limits.cost), got 400; split it" in answer.json()["detail"]
+        assert "at most 241 arms in total (limits.cost), got 400; split the request" in answer.json()["detail"]
         assert client.post("/v1/rewards", json=rewards[:2]).status_code == 200
         # Alone, it is accepted whatever its arms.
         assert client.post("/v1/rewards", json=rewards[2]).status_code == 200

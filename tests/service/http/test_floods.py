@@ -128,7 +128,7 @@ def test_only_few_requests_of_an_address_may_arrive_slowly(server):
     with flood(server, 9, ONE) as held:
         answers = [talk.recv(10_000) for talk in held]
     assert all(b"408" in answer for answer in answers)
-    assert sum(b"arrive slowly" in answer for answer in answers) == 9 - 10 // 5
+    assert sum(b"arriving slowly" in answer for answer in answers) == 9 - 10 // 5
 
 
 def forwarded(address, token):

@@ -80,7 +80,9 @@ def test_a_repeated_reward_gets_the_same_response(client, server):
     answers = [client.post("/v1/rewards", json=reward) for _ in range(3)]
     assert [(answer.status_code, answer.json()) for answer in answers] == [(200, reward)] * 3
     refused(
-        client.post("/v1/rewards", json=reward | {"reward": 0.5}), 409, "already has another reward, which stands"
+        client.post("/v1/rewards", json=reward | {"reward": 0.5}),
+        409,
+        "already has a different reward, which is kept",
     )
     assert server.last_entry() == before + 2
 
@@ -163,7 +165,7 @@ def test_numbers_that_are_not_finite(client):
         (USER | {"k": 0}, "k: Input should be greater than or equal to 1"),
         (USER | {"k": 4}, "k must be at most the 3 arm.s. on offer, got 4"),
         (USER | {"arms": []}, "arms: List should have at least 1 item"),
-        (USER | {"arms": ["chess", "chess"]}, "arm ids must differ"),
+        (USER | {"arms": ["chess", "chess"]}, "arm ids must be unique"),
         (USER | {"arms": ["'; DROP TABLE events; --"]}, "in the catalogue, got"),
         (USER | {"colour": "red"}, "colour: Extra inputs"),
         ([], "should be an object"),
@@ -252,7 +254,7 @@ def test_arms_are_added_changed_and_retired(client):
     assert answer.json()["arms"] == [new | {"version": 1}]
     assert listed(client)["knots/2 ü"] == new | {"version": 1}
     assert decide(client, arms=["knots/2 ü"])["arm"] == "knots/2 ü"
-    refused(client.post("/v1/arms", json=new), 409, "arm 'knots/2 ü' exists")
+    refused(client.post("/v1/arms", json=new), 409, "arm 'knots/2 ü' already exists")
     changed = client.put("/v1/arms/knots%2F2%20%C3%BC", json={"features": {"hours": 5}})
     assert changed.json()["arms"][0] == {"arm": "knots/2 ü", "version": 2, "features": {"hours": 5}, "matches": {}}
     open_decision = decide(client, arms=["knots/2 ü"])["decision"]
@@ -269,7 +271,7 @@ def test_arms_are_added_changed_and_retired(client):
 def test_many_arms_all_or_none(client):
     before = listed(client)
     several = [{"arm": f"new{number}", "features": {"hours": number}} for number in range(5)]
-    refused(client.post("/v1/arms", json=[*several, several[0]]), 409, "arm 'new0' exists")
+    refused(client.post("/v1/arms", json=[*several, several[0]]), 409, "arm 'new0' already exists")
     refused(client.post("/v1/arms", json=[*several, {"arm": "chess", "features": {"hours": 1}}]), 409, "chess")
     assert listed(client) == before
     assert len(client.post("/v1/arms", json=several).json()["arms"]) == 5

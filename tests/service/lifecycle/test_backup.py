@@ -175,7 +175,7 @@ def test_a_backup_does_not_revive_keys(store_url, tmp_path, capsys):
     later, _ = issuer.make("read")
     service = write_toml(tmp_path / "config.toml", PLAIN | {"store": {"url": store_url}})
     assert main(["restore", str(path), str(service), "--replace"]) == 0
-    assert "1 key(s) stay revoked, although the backup was written before that" in capsys.readouterr().out
+    assert "1 key(s) remain revoked: they were revoked after the backup was written" in capsys.readouterr().out
     with open_store(config) as store:
         found = {key.id: key for key in read_keys(store)}
     assert found == expected, f"without {later}, which the backup does not have"
@@ -188,7 +188,7 @@ def test_a_store_in_use_is_never_restored_to(store_url, backup, replace):
     with opened(store_url) as engine:
         engine.store.probe()  # as a service does every second
         with pytest.raises(
-            ValueError, match=r"must not be used while a backup is restored, got .*; stop the service"
+            ValueError, match=r"must not be in use while a backup is restored, got .*; stop the service"
         ):
             restore(backup, engine.config, replace=replace)
         fill(engine, 1)
@@ -200,7 +200,7 @@ def test_a_store_in_use_is_never_restored_to(store_url, backup, replace):
 def test_a_backup_of_another_service_is_refused(backup, tmp_path):
     config = small_config(store={"url": f"sqlite:///{tmp_path}/new.db"}, reward={"low": 0, "high": 5})
     with pytest.raises(
-        ValueError, match=r"log\.backup holds a log with other features, columns or another reward"
+        ValueError, match=r"log\.backup holds a log with different features, columns or reward range"
     ):
         restore(backup, config)
     assert not (tmp_path / "new.db").exists()
@@ -212,10 +212,10 @@ def test_files_that_are_no_backups_are_refused(tmp_path, backup):
         restore(tmp_path / "none", config)
     (tmp_path / "text").write_text("no database " * 100)
     with pytest.raises(
-        ValueError, match=r"text must be a whole file of `fairbandits backup`, got file is not a da"
+        ValueError, match=r"text must be a complete file written by `fairbandits backup`, got file is not a da"
     ):
         restore(tmp_path / "text", config)
-    with pytest.raises(ValueError, match=r"source\.db must be a whole .*, got no such table: backup"):
+    with pytest.raises(ValueError, match=r"source\.db must be a complete file .*, got no such table: backup"):
         restore(tmp_path / "source.db", config)
 
 
@@ -234,9 +234,7 @@ def test_a_damaged_backup_is_refused(backup, tmp_path):
         restore(backup, config)
     change(backup, "UPDATE backup SET manifest = ?", manifest)
     change(backup, "UPDATE events SET time = time + 1e-6 WHERE seq = 5")
-    with pytest.raises(
-        ValueError, match="got one in which events does not match its checksum; use another backup"
-    ):
+    with pytest.raises(ValueError, match="got one with a wrong checksum for events; use another backup"):
         restore(backup, config)
     assert not (tmp_path / "new.db").exists()
 

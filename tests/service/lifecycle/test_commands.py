@@ -56,7 +56,7 @@ def test_users_are_exported_and_forgotten(service, tmp_path, capsys):
     status, lines = run(capsys, "forget-user", service, "--user", "ada")
     assert status == 0
     assert lines == [
-        "forgotten: 1 decision(s), 1 reward(s), 0 stored reply(s), and what was learned from them",
+        "forgotten: 1 decision(s), 1 reward(s), 0 stored response(s), and what was learned from them",
         "What was learned before 2027-01-16 remains: the content of 10 decision(s) was deleted because of its "
         "age, so their users are unknown.",
         "Earlier backups and exports still contain the user's data.",
@@ -89,7 +89,7 @@ def test_a_policy_is_replaced_and_comes_back(service, capsys):
     assert status == 0
     assert lines[0].startswith("LinUCB(alpha=0.3) (")
     assert lines[0].endswith(
-        "having learned from 5 reward(s); `fairbandits replace --back` brings FairLinUCB(alpha=0.3, gamma=1) back"
+        "having learned from 5 reward(s); `fairbandits replace --back` restores FairLinUCB(alpha=0.3, gamma=1)"
     )
     assert lines[1] == "It has not learned from 8 reward(s), whose content was deleted because of its age."
     status, lines = run(capsys, "replace", service, "--back")

@@ -145,7 +145,7 @@ def test_a_second_run_finishes_what_the_first_one_could_not(tmp_path, monkeypatc
         mixed_log(engine)
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM events").fetchone()
-        with pytest.raises(ValueError, match="somebody reads it; run the command again"):
+        with pytest.raises(ValueError, match="another process is reading it; run the command again"):
             forget_user(engine.config, NAME)
         reader.execute("ROLLBACK")
         assert forget_user(engine.config, NAME).decisions == 0

@@ -42,8 +42,8 @@ def test_the_new_policy_has_learned_from_the_whole_log_and_survives_restarts(sto
         [decided] = fill(engine, 1)
         assert decided.policy == done.policy_id == engine.recommender.policy_id
         assert caplog.messages == [
-            f"the log says that {NEW} decides, not the configured {config.policy}; "
-            "`fairbandits replace` changes it"
+            f"using {NEW}, the policy in the log, instead of the configured {config.policy}; "
+            "change it with `fairbandits replace`"
         ]
         save_snapshot(engine)
     assert verify(config).replayed is not None
@@ -104,11 +104,11 @@ def test_what_cannot_replace_a_policy(store_url):
     with opened(store_url) as engine:
         config = engine.config
     for arguments, message in [
-        ({}, r"policy must be another one than that of the service, got FairLinUCB\(alpha=0\.3, gamma=1\)"),
+        ({}, r"policy must differ from the current policy of the service, got FairLinUCB\(alpha=0\.3, gamma=1\)"),
         ({"policy": "Nonsense"}, "Nonsense"),
         ({"policy": "EqualRegretLinUCB"}, "must learn from decisions and rewards alone"),
-        ({"back": True}, "there is no policy to bring back: it was never replaced"),
-        ({"policy": NEW, "back": True}, "policy must be left out to bring the last one back"),
+        ({"back": True}, "there is no previous policy to restore, because the policy was never replaced"),
+        ({"policy": NEW, "back": True}, "policy must be omitted to restore the previous one"),
     ]:
         with pytest.raises(ValueError, match=message):
             replace_policy(config, **arguments)

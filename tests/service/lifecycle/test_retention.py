@@ -251,7 +251,7 @@ def test_a_base_that_does_not_lead_to_the_present_state_stops_pruning(store_url,
         engine.recommender.policy.forget_arm("chess", missing_ok=True)
         save_snapshot(engine)
         with pytest.raises(
-            ValueError, match=r"must lead to the snapshot at entry \d+, got another state; nothing was"
+            ValueError, match=r"must lead to the snapshot at entry \d+, got a different state; nothing was"
         ):
             prune(engine.store, engine.config, clock.now)
         assert contents(store_url)[1] == 0
@@ -300,7 +300,10 @@ def test_a_user_is_forgotten_as_far_as_rows_exist(store_url, clock):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"retention": {"decisions": "20 days"}}, r"at least reward\.window_days \(30\), got '20 days': a reward"),
+        (
+            {"retention": {"decisions": "20 days"}},
+            r"at least reward\.window_days \(30\), got '20 days'; decisions must be kept",
+        ),
         ({"retention": {"decisions": "soon"}}, r"retention\.decisions"),
         ({"retention": {"decisions": "0 days"}}, r"retention\.decisions"),
     ],

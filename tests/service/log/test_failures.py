@@ -85,7 +85,7 @@ def test_a_full_disk(serving, students, tmp_path):
     assert replay.recommender.seq == before + 15
     assert agreed([server.url], before + 15) == {replay.checksum()}
     replay.close()
-    assert "the store is back" in server.said()
+    assert "the store is available again" in server.said()
 
 
 def test_requests_that_write_nothing_do_not_hide_a_log_that_cannot_be_written(serving, students, postgres):
@@ -112,7 +112,7 @@ def test_requests_that_write_nothing_do_not_hide_a_log_that_cannot_be_written(se
         assert statuses.count(200) > 10
         connection.rollback()
     wait_until(repeats_and_is_ready, seconds=10)
-    assert server.said().count("the store is back") == 1
+    assert server.said().count("the store is available again") == 1
 
 
 def test_a_database_that_is_gone_and_comes_back(serving, students, postgres):
@@ -280,7 +280,7 @@ def test_another_policy_on_the_same_log(serving, students, tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        ("UPDATE facts SET value = 'something else'", "holds a log with other features"),
+        ("UPDATE facts SET value = 'something else'", "holds a log with different features"),
         ("UPDATE alembic_version SET version_num = '9999'", "written by a later release of fairbandits"),
         ("DROP TABLE keys", "the store cannot be used: OperationalError: no such table: keys"),
     ],

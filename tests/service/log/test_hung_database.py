@@ -141,7 +141,7 @@ def test_requests_are_answered_while_postgresql_hangs(serving, students, postgre
             assert (status, seconds < 2.0) == (200, True), (status, seconds)
             assert not is_ready(server)
     stop_clients(clients, server)
-    assert "the store is back" in server.said()
+    assert "the store is available again" in server.said()
 
 
 def test_an_idle_server_notices_that_postgresql_hangs(serving, postgres, url):

@@ -188,7 +188,7 @@ def test_deleted_content_is_no_damage(log, store_url):
 def test_an_entry_that_is_not_as_it_was_written_is_not_read(log, store_url):
     change(log, last_of(log, "rewarded"), "body", '{"decision":"0","time":5.0,"reward":1.0}')
     other = Store(store_url)
-    with pytest.raises(LogDamagedError, match=r"the entry of key r:\w+ is not as it was written; run"):
+    with pytest.raises(LogDamagedError, match=r"the entry with key r:\w+ was changed after it was written; run"):
         other.read(0)
 
 

@@ -213,5 +213,5 @@ def test_conflicts_are_refused_not_repeated(stores):
     append(one, [appending(1)], 0)
     [refused] = append(two, [appending(1, depends_on=[decided(1).key])], 0).outcomes
     assert refused.reason is RefusalReason.CONFLICT
-    with pytest.raises(StoreDownError, match="the keys of the events are taken"):
+    with pytest.raises(StoreDownError, match="the keys of the events are already in use"):
         append(two, [appending(1)], 0)

@@ -55,7 +55,9 @@ def test_a_replaced_file_is_noticed_before_anything_is_acknowledged(serving, stu
     assert timed(server, "/health")[0] == 200
     client.stop()
     assert client.acknowledged == acknowledged
-    assert server.said().count("was replaced or removed while the service used it; put the file back, or") == 1
+    assert (
+        server.said().count("was replaced or removed while the service was using it; put the file back, or") == 1
+    )
     server.kill()
     config = load_config(server.arguments[0])
     store = config.store.model_copy(update={"url": f"sqlite:///{kept}/log.db"})
@@ -71,7 +73,7 @@ def test_files_that_are_put_back_are_used_again(tmp_path):
     (tmp_path / "log.db").rename(tmp_path / "other.db")
     for _ in range(2):
         with pytest.raises(
-            StoreReplacedError, match="put the file back, or restart the service to go on with what"
+            StoreReplacedError, match="put the file back, or restart the service to continue with the file"
         ):
             store.probe()
     (tmp_path / "other.db").rename(tmp_path / "log.db")

@@ -64,7 +64,7 @@ def test_a_damaged_snapshot_is_logged_and_skipped(store, caplog):
 
 def test_a_log_with_another_schema_is_refused(store, store_url):
     other = Store(store_url)
-    with pytest.raises(ValueError, match="other features, columns or another reward range"):
+    with pytest.raises(ValueError, match="different features, columns or reward range"):
         other.open("other columns")
     other.open("columns")
     other.close()

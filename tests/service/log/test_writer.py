@@ -105,7 +105,7 @@ def test_a_store_that_is_down_refuses_requests_until_it_is_back(writer, monkeypa
             assert writer.down is None
 
     asyncio.run(write())
-    assert caplog.messages == ["the store is down: gone", "the store is back"]
+    assert caplog.messages == ["the store is down: gone", "the store is available again"]
 
 
 def test_only_what_was_written_shows_that_the_store_is_back(writer, monkeypatch):
@@ -271,7 +271,7 @@ def test_a_probe_that_fails_unexpectedly_does_not_leave_requests_without_an_answ
 
     asyncio.run(asyncio.wait_for(write(), DEADLINE))
     (message,) = caplog.messages
-    assert message.startswith("the store could not be tried: MemoryError")
+    assert message.startswith("the store could not be probed: MemoryError")
 
 
 def large(number, client=""):

@@ -90,7 +90,7 @@ def test_refusals_are_shown(server, open_docs, open_page):
     status, text = send(operation(page, "post", "/v1/decisions"), Body="{}")
     assert status.startswith("Status 422")
     assert json.loads(text)["errors"]
-    page.get_by_label("Key for trying requests out").fill("wrong")
+    page.get_by_label("Key for trying out requests").fill("wrong")
     status, text = send(operation(page, "get", "/v1/arms"))
     assert status.startswith("Status 401")
     assert "the key is unknown" in text
@@ -121,7 +121,7 @@ def test_the_key_is_sent_and_not_stored(guarded, open_docs, open_page):
     assert page.get_by_role("button", name="Log out").is_visible()
     status, _ = send(operation(page, "get", "/v1/arms"))
     assert status == "Status 200 OK", "the session may read"
-    key = page.get_by_label("Key for trying requests out")
+    key = page.get_by_label("Key for trying out requests")
     key.fill(token)
     status, _ = send(card, Body=json.dumps(USER))
     assert status == "Status 200 OK"

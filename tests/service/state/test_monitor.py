@@ -108,7 +108,7 @@ def test_its_size_does_not_depend_on_the_length_of_the_log():
 
 def test_a_snapshot_of_other_groups_is_refused():
     content = fold([]).snapshot()()
-    with pytest.raises(ValueError, match="groups of the configuration have changed"):
+    with pytest.raises(ValueError, match="configured groups have changed"):
         Monitor(small_config(attributes={"gender": ["female", "male", "other"]})).restore(content)
 
 

@@ -18,12 +18,12 @@ _MAX_NAMES = 6
 # If at least this share of the rewards is not comparable, a sentence warns about it.
 _LARGE_SHARE = 0.05
 _WIDTHS = (
-    "The adjusted intervals have an error probability of their own, so they may be narrower than those without "
-    "adjustment."
+    "The adjusted intervals have an error probability of their own, so they may be narrower than the unadjusted "
+    "ones."
 )
 _HIDDEN = (
-    "An adjusted gap may hide discrimination: a factor may itself result from it, as education or seniority can. "
-    "The verdict is about the gap without adjustment."
+    "An adjusted gap may hide discrimination, because a factor, such as education or seniority, may itself be a "
+    "result of discrimination. The verdict is about the unadjusted gap."
 )
 
 
@@ -64,7 +64,7 @@ def _sentence(audit: Audit, comparison: Comparison, each: AdjustedGap) -> str:
     if math.isnan(each.adjusted.value):
         return capitalise(f"{users} cannot be compared with {reference}: none have {factors}.")
     return capitalise(
-        f"{users} received {_more(each.adjusted.value, number)} {noun} than {reference} with {factors} "
+        f"given {factors}, {users} received {_more(each.adjusted.value, number)} {noun} than {reference} "
         f"({audit.sentences.interval_name}: {between(_absolute(each.adjusted), number)}), compared with "
         f"{_more(each.raw.value, number)} without adjustment."
     )
@@ -85,11 +85,11 @@ def _method(result: AdjustedGaps) -> str:
     if result.method == "standardised":
         strata = counted(result.n_strata, "stratum", "strata")
         return (
-            f"The groups are compared within {strata}, weighted by the rewards of both groups. "
+            f"The groups are compared within {strata}, weighted by their numbers of rewards. "
             "The intervals are cluster-robust over 64 random folds of users."
         )
     share = percent(result.sample_share)
-    sample = "" if result.sample_share == 1.0 else f" They are of a random sample of {share} of the users."
+    sample = "" if result.sample_share == 1.0 else f" They are based on a random sample of {share} of the users."
     return (
         "The adjustment is doubly robust (AIPW): the group and the reward are predicted from the factors, with "
         f"cross-fitting over users. The intervals are cluster-robust over users.{sample}"

@@ -18,12 +18,12 @@ def check_sentences(checks: LogChecks) -> list[str]:
     >>> checks = LogChecks(2, True, 1, variants=(("sex", ("male", "Male ")),))
     >>> check_sentences(checks)  # doctest: +NORMALIZE_WHITESPACE
     ['2 rows repeat the decision and the arm of an earlier row (dropped).',
-     '1 row has no time: in the whole log, but in no window.',
-     "Labels of sex that differ only by spaces or case count as different: 'male' and 'Male '."]
+     '1 row has no time: counted in the whole log, but in no window.',
+     "Labels of sex that differ only in spaces or case count as different: 'male' and 'Male '."]
     """
     sentences = []
     if checks.is_in_row_order:
-        sentences.append("No time column: windows of time follow the order of the rows; name the column (--time).")
+        sentences.append("No time column: time windows follow the order of the rows; name the column (--time).")
     if checks.duplicates is None:
         sentences.append("No decision column: duplicates could not be counted (--decision).")
     if checks.duplicates:
@@ -32,21 +32,21 @@ def check_sentences(checks: LogChecks) -> list[str]:
         sentences.append(f"{rows} the decision and the arm of an earlier row ({fate}).")
     if checks.without_time:
         rows = "1 row has" if checks.without_time == 1 else f"{checks.without_time:,} rows have"
-        sentences.append(f"{rows} no time: in the whole log, but in no window.")
+        sentences.append(f"{rows} no time: counted in the whole log, but in no window.")
     if checks.outside_time:
         rows = "1 row has a time" if checks.outside_time == 1 else f"{checks.outside_time:,} rows have times"
         sentences.append(f"{rows} far from those of all others: counted in the first or the last window.")
     if checks.without_user:
         rows = "1 row has" if checks.without_user == 1 else f"{checks.without_user:,} rows have"
-        sentences.append(f"{rows} no user: each counts as a user of its own.")
+        sentences.append(f"{rows} no user: each counts as a separate user.")
     for attribute, n in checks.shared_users.items():
         users = "1 user appears" if n == 1 else f"{n:,} users appear"
-        sentences.append(f"{users} in more than one group of {attribute}; each of them counts in every one.")
+        sentences.append(f"{users} in more than one group of {attribute}; each counts in all of these groups.")
     columns = dict.fromkeys(column for column, _ in checks.variants)
     for column in columns:
         found = [" and ".join(map(repr, labels)) for name, labels in checks.variants if name == column]
         listed = join_names(found, _MAX_VARIANTS) if len(found) > 1 else found[0]
-        sentences.append(f"Labels of {column} that differ only by spaces or case count as different: {listed}.")
+        sentences.append(f"Labels of {column} that differ only in spaces or case count as different: {listed}.")
     return sentences
 
 

@@ -27,7 +27,7 @@ def clearest_sentence(analysis: GapAnalysis, clearest: ClearestGap, number: Numb
     lower, higher = describe_groups(analysis, clearest.disadvantaged, clearest.advantaged)
     pair, extremes = clearest.difference, clearest.extremes
     return (
-        f"This interval is for the largest gap between any groups; for these two it is {number(extremes.low)} "
+        f"This interval is for the largest gap between any two groups; for these two it is {number(extremes.low)} "
         f"to {number(extremes.high)}. The clearest gap is {number(pair.value)}, between {lower} and {higher} "
         f"({interval_name}: {number(pair.low)} to {number(pair.high)})."
     )

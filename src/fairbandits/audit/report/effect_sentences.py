@@ -38,7 +38,7 @@ def effects_sentence(analysis: GapAnalysis, number: Number, interval_name: str, 
         amount = amounts[within_arm.value < 0.0]
         share = _share(within_arm, number, interval_name, is_gap)
         second = f"Within-arm effect: {users} received {amount} from the same arms, which {share}."
-    chance = "" if is_gap else " As the gap may be chance, so may these effects."
+    chance = "" if is_gap else " The gap may be chance, and so may these effects."
     return f"{first} {second}{chance}"
 
 
@@ -84,8 +84,8 @@ def rare_sentence(analysis: GapAnalysis) -> str | None:
     if share < _LARGE_SHARE:
         return None
     return (
-        f"{percent(share)} of the rewards came from arms so rare that one of the groups has none by chance. Their "
-        "within-arm effect is estimated from arms that are equally rare."
+        f"{percent(share)} of the rewards came from arms so rare that one of the groups was, by chance, never "
+        "shown them. Their within-arm effect is estimated from arms that are equally rare."
     )
 
 

@@ -13,8 +13,9 @@ from fairbandits.views.text import confidence_percent, number_formatter, percent
 
 _METHOD = (
     "Larger groups are shown more arms by chance, so groups are compared at the same number of decisions: half "
-    "of those of the smaller one. The Gini coefficient is 0 if a group is shown all arms equally often; its "
-    "differences are at equal decisions as well. The intervals are from the jackknife over 64 folds of users."
+    "that of the smaller one. The Gini coefficient is 0 if a group is shown all arms equally often; its "
+    "differences, too, are at the same number of decisions. The intervals are from a jackknife over 64 folds of "
+    "users."
 )
 
 
@@ -39,7 +40,7 @@ def exposure_section(audit: Audit, comparison: Comparison) -> Section | None:
     ]
     headers = (
         f"arms shown, of {result.n_arms:,}",
-        f"arms at equal decisions, vs {result.reference.name}",
+        f"arms at the same number of decisions, vs {result.reference.name}",
         f"difference to {result.reference.name} ({interval})",
         "Gini coefficient",
         f"difference to {result.reference.name} ({interval})",

@@ -7,7 +7,7 @@ from fairbandits.report.phrases import describe_users
 
 
 def describe_groups(comparison: Comparison | GapAnalysis, *groups: GroupResult) -> list[str]:
-    """Return a noun phrase for the users of each group, of the same form for all groups of the comparison."""
+    """Return a noun phrase for the users in each group, of the same form for all groups of the comparison."""
     compared = comparison.groups if isinstance(comparison, GapAnalysis) else comparison.compared
     return describe_users(
         comparison.attributes,

@@ -52,7 +52,9 @@ def recent_sentence(
     gap = recent.gap
     interval = f"{interval_name}: {number(gap.low)} to {number(gap.high)}"
     unclear = (
-        ", which may be chance" if tolerance is None else "; this window cannot tell whether the tolerance is met"
+        ", which may be chance"
+        if tolerance is None
+        else "; this window does not show whether the tolerance is met"
     )
     text = f"{when}, {lower} received {number(gap.value)} {less} than {higher} ({interval})"
     if len(analysis.groups) > 2:
@@ -75,16 +77,16 @@ def recent_sentence(
 
 
 def detectable_sentence(gap: float, span: float, number: Number) -> str:
-    """State the smallest gap that would have been found with 80% power.
+    """State the smallest gap that would have been detected with 80% power.
 
     Examples
     --------
     >>> detectable_sentence(1.2, 1.0, "{:.3f}".format)
-    'No gap could have been found with 80% power.'
+    'No gap could have been detected with 80% power.'
     """
     if gap > span:
-        return "No gap could have been found with 80% power."
-    return f"A gap of {number(gap)} would have been found with 80% power."
+        return "No gap could have been detected with 80% power."
+    return f"A gap of {number(gap)} would have been detected with 80% power."
 
 
 def change_sentence(analysis: GapAnalysis, tolerance: float | None, less: str) -> str | None:
@@ -93,15 +95,16 @@ def change_sentence(analysis: GapAnalysis, tolerance: float | None, less: str) -
     if history is None:
         return None
     change, n = gap_change(history), history.windows.n
-    above = "above the tolerance" if tolerance is not None else "clear"
+    above = "above the tolerance" if tolerance is not None else "detectable"
     if change.first is None or change.last is None:
-        return f"In none of the {n} windows of time was the gap demonstrably {above}."
+        demonstrably = "demonstrably " if tolerance is not None else ""
+        return f"In none of the {n} time windows was the gap {demonstrably}{above}."
     if change.turns:
         return _reversal(analysis, history, change, less)
     gap = _subject(analysis, change)
     last = during(history.windows, change.last)
     still = "and still is" if change.last == n - 1 else f"last {last}"
-    often = f"in {_how_many(change, n)} windows of time"
+    often = f"in {_how_many(change, n)} time windows"
     sentence = {
         "opened": f"{gap} opened during the log: {_opening(history, change, above)}.",
         "closed": f"{gap} closed: it was last {above} {last}, and {_within_since(analysis)}.",

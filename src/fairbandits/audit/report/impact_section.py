@@ -58,13 +58,14 @@ def _definition(audit: Audit, result: ImpactRatios) -> str:
         what = f"The selection rate is the share of decisions with the favourable outcome ({outcome})."
     else:
         side = "below" if lower else "above"
-        what = f"The scoring rate is the share of {users} {side} the median score of all, {result.median:g}."
+        median = f"the overall median, {result.median:g}"
+        what = f"The scoring rate is the share of {users} whose score is {side} {median}."
     if result.sample_share != 1.0:
-        what += f" It is of a random sample of {percent(result.sample_share)} of them."
+        what += f" It is computed from a random sample of {percent(result.sample_share)} of them."
     if result.most_selected is None:
         return f"{what} Nobody was selected, so impact ratios are not defined."
     name = result.most_selected.name
-    return f"{what} The impact ratio divides it by the rate of the most selected category, {name}."
+    return f"{what} The impact ratio is this rate divided by that of the most selected category, {name}."
 
 
 def _four_fifths(result: ImpactRatios) -> str | None:
@@ -74,14 +75,14 @@ def _four_fifths(result: ImpactRatios) -> str | None:
     if not below:
         return "No impact ratio is below four fifths."
     surely = [each.group for each in result.categories if each.ratio.high < FOUR_FIFTHS]
-    certain = f" For {list_groups(surely)}, so is the whole interval." if surely else ""
+    certain = f" For {list_groups(surely)}, the whole interval is below four fifths." if surely else ""
     return f"Below four fifths: {list_groups(below)}.{certain}"
 
 
 def _left_out(audit: Audit, result: ImpactRatios) -> str:
-    text = f"The category of {result.unknown:,.0f} {audit.sentences.user_name} is unknown; they are in no rate."
+    text = f"The category of {result.unknown:,.0f} {audit.sentences.user_name} is unknown; no rate includes them."
     if not result.unknown:
-        text = f"The category of all {audit.sentences.user_name} is known."
+        text = f"The categories of all {audit.sentences.user_name} are known."
     if any(each.is_below_two_percent for each in result.categories):
         text += (
             " Categories with less than 2% of the data are flagged. They are never the most selected category, "
@@ -93,7 +94,7 @@ def _left_out(audit: Audit, result: ImpactRatios) -> str:
 def _test(audit: Audit, result: ImpactRatios) -> str:
     if result.no_test is not None:
         return f"Fisher's exact test does not apply: {result.no_test}."
-    assumed = "" if audit.roles.user else " There is no user column: it assumes one decision per user."
+    assumed = "" if audit.roles.user else " There is no user column, so the test assumes one decision per user."
     return (
         "Fisher's exact test compares each category with the most selected one; its p-values are also shown "
         f"corrected for all pairs of categories (Bonferroni).{assumed}"

@@ -39,7 +39,7 @@ def plot_audit(audit: Audit, ax: Axes | None, attributes: str | tuple[str, ...] 
     analysis = comparison.analysis
     if analysis is None:
         n = len(comparison.compared)
-        raise ValueError(f"a plot needs two groups that are large enough, got {n} by {comparison.name}")
+        raise ValueError(f"a plot needs at least two groups that are large enough, got {n} by {comparison.name}")
     draw = _plot_over_time if over_time else _plot_means
     return draw(audit, ax, comparison, analysis)
 
@@ -50,7 +50,8 @@ def _plot_means(audit: Audit, ax: Axes | None, comparison: Comparison, analysis:
         draw_mean_rewards(axes, analysis, styles_of(comparison), tolerance, _MAX_PLOTTED)
         if tolerance is not None:
             axes.set_xlabel(
-                f"{axes.get_xlabel()}\ngrey band: tolerance of {tolerance:g}, from the disadvantaged group on"
+                f"{axes.get_xlabel()}\ngrey band: tolerance of {tolerance:g}, measured from the disadvantaged "
+                "group"
             )
         axes.set_title(f"Mean reward by {comparison.name}, with its {audit.sentences.interval_name} (bar)")
     return axes
@@ -58,12 +59,12 @@ def _plot_means(audit: Audit, ax: Axes | None, comparison: Comparison, analysis:
 
 def _plot_over_time(audit: Audit, ax: Axes | None, comparison: Comparison, analysis: GapAnalysis) -> Axes:
     if not analysis.has_history:
-        raise ValueError("over_time needs a log with more than one window of time, got one; name its time column")
+        raise ValueError("over_time needs a log with more than one time window, got one; name its time column")
     interval, styles = audit.sentences.interval_name, styles_of(comparison)
     with plot_axes(ax, 7.2, 3.4) as axes:
         if analysis.timeline is not None:
             legend = time_figures.cumulative_means(axes, analysis, analysis.timeline, styles)
-            title = f"Mean reward by {comparison.name} so far, with its anytime-valid {interval} (band)"
+            title = f"Cumulative mean reward by {comparison.name}, with its anytime-valid {interval} (band)"
         else:
             assert analysis.history is not None  # noqa: S101 - implied by has_history
             legend = time_figures.window_gaps(axes, analysis.history, styles, audit.settings.tolerance)

@@ -38,7 +38,7 @@ def notes(audit: Audit) -> list[str]:
     if audit.settings.min_cell:
         lines.append(
             f"Groups and arms with fewer than {audit.settings.min_cell:,} {audit.sentences.user_name} are not "
-            "shown. Further ones are suppressed where they would reveal them by subtraction."
+            "shown. Others are suppressed if the small ones could be computed from them by subtraction."
         )
     return lines
 
@@ -50,15 +50,15 @@ def _fixed_sample_notes(audit: Audit) -> list[str]:
     )
     return [
         "The intervals of means and gaps are fixed-sample intervals: Clopper-Pearson intervals with the effective "
-        "number of users (Korn and Graubard), combined for differences by the method of variance estimates "
-        f"recovery (MOVER). They hold jointly with {confidence} confidence, over all comparisons, groups and "
-        "windows of time, for one look at a finished log. For a log that is watched while it grows, use "
+        "number of users (Korn and Graubard), combined into intervals of differences by the method of variance "
+        f"estimates recovery (MOVER). They hold jointly with {confidence} confidence, over all comparisons, "
+        "groups and time windows, for one look at a finished log. For a log that is watched while it grows, use "
         "--sequential.",
         *([effective] if audit.sentences.user_name == "users" else []),
-        "The most recent window is the last tenth of the time. A gap that is found in one window only may have "
-        "opened before it, and be too small to be found there.",
-        "The intervals of the two effects are from a jackknife over 64 random parts of the users. Those of single "
-        "arms hold each by itself.",
+        "The most recent window is the last tenth of the period. A gap that is detected in a single window may "
+        "have opened earlier, when it was too small to be detected.",
+        "The intervals of the two effects are from a jackknife over 64 random folds of users. Those of the "
+        "contributions of arms hold individually, not jointly.",
     ]
 
 
@@ -68,8 +68,8 @@ def _sequential_notes(audit: Audit) -> list[str]:
         "The intervals of mean rewards and gaps are anytime-valid confidence sequences. They hold jointly and at "
         f"all times with {confidence} confidence: the error probability is divided over all comparisons and their "
         "groups (Bonferroni). They do not assume that decisions are independent. The intervals of the shares of "
-        "missing rewards hold jointly as well, on their own. Effects have no intervals, which would hold for one "
-        "look only.",
+        "missing rewards hold jointly with each other. Effects have no intervals, because these would be valid "
+        "for a single look only.",
     ]
 
 

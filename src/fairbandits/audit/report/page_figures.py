@@ -26,7 +26,7 @@ def group_means(audit: Audit, analysis: GapAnalysis, styles: Styles) -> str:
     means = "; ".join(f"{group.name} {number(group.mean)}" for group in analysis.groups[:_MAX_NAMED])
     caption = f"Mean reward of each group with its {_interval(audit)} (bar)."
     if audit.settings.tolerance is not None:
-        caption += " The grey band is the tolerance, from the disadvantaged group on."
+        caption += " The grey band is the tolerance, measured from the disadvantaged group."
     return svg_figure(
         as_svg(figures.mean_rewards(analysis, styles, audit.settings.tolerance)),
         f"Mean reward per decision of each group, with its {_interval(audit)}: {means}",
@@ -44,28 +44,28 @@ def over_time(audit: Audit, analysis: GapAnalysis, styles: Styles) -> list[str]:
 def _windows(audit: Audit, analysis: GapAnalysis, history: History, styles: Styles) -> list[str]:
     change, interval = audit.sentences.history(analysis), _interval(audit)
     recent = (
-        "The bars hold jointly for all windows, so they are wider than the intervals in the tables. The grey band "
-        "is the most recent window."
+        "The intervals hold jointly for all windows, so they are wider than those in the tables. The grey band is "
+        "the most recent window."
     )
     return [
         svg_figure(
             as_svg(time_figures.on_page(time_figures.window_means, analysis, history, styles)),
-            f"Mean reward of each group in each of {history.windows.n} windows of time, with its {interval}.",
-            f"Mean reward of each group in each window of time, with its {interval} (bar). {recent}",
+            f"Mean reward of each group in each of {history.windows.n} time windows, with its {interval}.",
+            f"Mean reward of each group in each time window, with its {interval} (bar). {recent}",
         ),
         svg_figure(
             as_svg(time_figures.on_page(time_figures.window_gaps, history, styles, audit.settings.tolerance)),
-            f"Gap in each of {history.windows.n} windows of time, with its {interval}. {change}",
-            f"Gap in each window of time with its {interval} (bar), in the colour of the disadvantaged group. "
+            f"Gap in each of {history.windows.n} time windows, with its {interval}. {change}",
+            f"Gap in each time window, with its {interval} (bar), in the colour of the disadvantaged group. "
             f"{recent}",
         ),
     ]
 
 
 def _cumulative(audit: Audit, analysis: GapAnalysis, timeline: Timeline, styles: Styles) -> str:
-    caption = f"Mean of all rewards so far with its {_interval(audit)} (band)."
+    caption = f"Mean of all rewards so far, with its {_interval(audit)} (band)."
     if analysis.is_detectable:
-        caption += " The dashed line marks since when the gap has been detectable."
+        caption += " The dashed line marks the time since which the gap has been detectable."
     return svg_figure(
         as_svg(time_figures.on_page(time_figures.cumulative_means, analysis, timeline, styles)),
         f"Cumulative mean reward of each group over time. {audit.sentences.history(analysis) or ''}",
@@ -81,7 +81,7 @@ def decomposition(audit: Audit, analysis: GapAnalysis, text: str) -> list[str]:
     if math.isnan(parts.exposure_effect.low):
         return [svg_figure(as_svg(figures.arm_contributions(analysis)), f"{caption} {text}", caption)]
     split = f"The two effects that add up to {pair}, with their {_interval(audit)} (bar)."
-    sums = f"{caption} The lines are intervals of the sums, each by itself."
+    sums = f"{caption} The lines are the individual intervals of the sums."
     return [
         svg_figure(as_svg(figures.effects(parts)), f"{split} {text}", split),
         svg_figure(as_svg(figures.arm_contributions(analysis)), f"{caption} {text}", sums),

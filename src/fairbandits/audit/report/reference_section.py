@@ -44,9 +44,9 @@ def _sentence(audit: Audit, comparison: Comparison, result: ReferenceComparison,
         )
     users, reference = describe_groups(comparison, each.group, result.reference)
     if not math.isfinite(each.ratio.value):
-        return capitalise(f"{reference} received no {noun}, so ratios to them are not defined.")
-    which = "" if len(result.groups) == 1 else ", the group furthest from them"
+        return capitalise(f"{reference} received no {noun}, so ratios are not defined.")
+    which = "" if len(result.groups) == 1 else " No other group differs more from the reference group."
     return capitalise(
         f"{users} received {ratio_text(each.ratio.value)} times the {noun} of {reference} "
-        f"({audit.sentences.interval_name}: {between(each.ratio, ratio_text)}){which}."
+        f"({audit.sentences.interval_name}: {between(each.ratio, ratio_text)}).{which}"
     )

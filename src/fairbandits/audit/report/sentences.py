@@ -130,7 +130,9 @@ class AuditSentences:
         return {
             "unfair": f"The whole interval lies above {tolerance}.",
             "fair": f"The whole interval lies within {tolerance}.",
-            "undecided": f"The interval includes {tolerance}: no decision yet.{self._detectable(analysis)}",
+            "undecided": (
+                f"The interval includes {tolerance}, so there is no decision yet.{self._detectable(analysis)}"
+            ),
         }[analysis.conclusion]
 
     def _detectable(self, analysis: GapAnalysis) -> str:
@@ -164,7 +166,7 @@ class AuditSentences:
             shown = [f"{count:,.0f} {self.user_name} {reason}" for reason, count in counts.items() if count]
             hidden = "in groups too small to be shown"
             if self._revealing(comparison):
-                hidden += ", or left out because they would reveal the size of these"
+                hidden += ", or left out because they would reveal the size of such groups"
             listed = join_names([*shown, f"{self.user_name} {hidden}"], _MAX_NAMES)
             return f"Not assessed by {comparison.name}: {listed}."
         parts = [(reason, count) for reason, count in counts.items() if count]
@@ -179,7 +181,7 @@ class AuditSentences:
         """State the assumption about users on which the intervals rest."""
         if self.settings.sequential:
             return (
-                "The intervals are anytime-valid: they hold however often one looks while the log grows. They are "
+                "The intervals are anytime-valid: they hold however often you look while the log grows. They are "
                 "about the average conditional mean reward of the rounds so far, not about a population of users."
             )
         if self.has_users:
@@ -188,8 +190,8 @@ class AuditSentences:
                 "each other, and allow for any dependence between the rewards of one user."
             )
         return (
-            "There is no user column, so the intervals assume that all decisions are independent. If users come "
-            "back, the intervals are too narrow: name the column (--user)."
+            "There is no user column, so the intervals assume that all decisions are independent. If users have "
+            "more than one decision each, the intervals are too narrow; name the column (--user)."
         )
 
     def _no_comparison(self, comparison: Comparison) -> str:
@@ -203,9 +205,9 @@ class AuditSentences:
             return f"{prefix}: all rewards are {means.pop():g}."
         if revealing := self._revealing(comparison):
             return (
-                f"{prefix}: {join_names(revealing, _MAX_NAMES)} cannot be shown, because the size of a group with "
-                f"fewer than {self.settings.min_cell:,} {self.user_name} could be computed from it (--min-cell). "
-                "Merge small groups before the audit."
+                f"{prefix}: {join_names(revealing, _MAX_NAMES)} cannot be shown, because this would reveal the "
+                f"size of a group with fewer than {self.settings.min_cell:,} {self.user_name} (--min-cell). Merge "
+                "small groups before the audit."
             )
         if not comparison.compared:
             return f"{prefix}: no group has {self.requirement}."

@@ -21,7 +21,7 @@ def since(blocks: TimeBlocks, number: int) -> str:
     if blocks.unit == "number":
         return f"since time {start}"
     if blocks.width > 7 * _DAY:
-        return f"since the {int(blocks.width) // (7 * _DAY)} weeks from {start}"
+        return f"since the {int(blocks.width) // (7 * _DAY)}-week period from {start}"
     return f"since the week of {start}" if blocks.width == 7 * _DAY else f"since {start}"
 
 

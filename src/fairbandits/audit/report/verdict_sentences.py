@@ -91,8 +91,8 @@ class VerdictSentences:
             return [f"{little} for {in_whole}"]
         if in_recent:
             return [
-                f"over the whole log, the gap is within {self.tolerance}, but the most recent window cannot tell "
-                f"for {in_recent}"
+                f"over the whole log, the gap is within {self.tolerance}, but there is too little data in the "
+                f"most recent window to tell for {in_recent}"
             ]
         return []
 
@@ -115,8 +115,9 @@ class VerdictSentences:
             )
         if "outside" in found:
             names = join_names([group.name for group in unassessed.outside], _MAX_NAMES)
+            lies = "lies" if len(unassessed.outside) == 1 else "lie"
             texts.append(
-                f"{names} ({comparison.name}), too small to compare, demonstrably lies beyond the tolerance"
+                f"{names} ({comparison.name}), too small to compare, demonstrably {lies} beyond the tolerance"
             )
         return texts
 

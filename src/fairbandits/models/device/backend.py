@@ -1,7 +1,8 @@
 """Devices, and the array libraries that compute on them.
 
 All scoring on a device is written against the array API standard, so that one code path runs on NumPy, PyTorch and
-CuPy. What the standard lacks is in `Backend`: transfers, memory, the k largest entries and sparse products.
+CuPy. `Backend` provides what the standard lacks: transfers, memory management, the selection of the k largest
+entries, and sparse products.
 """
 
 from __future__ import annotations
@@ -27,16 +28,18 @@ Floats = NDArray[np.float64]
 CPU, AUTO = "cpu", "auto"
 _LIBRARIES = ("torch", "cupy", "numpy", "array_api_strict")
 _DTYPES = ("float64", "float32")
-# A call may use this share of the memory that is free.
+# A call may use this share of the free memory.
 _SHARE_OF_FREE = 0.8
-# The limit if free memory is unknown, as for NumPy: a block that fits into the memory of any machine.
+# The limit, in bytes, if the free memory is unknown, as it is for NumPy; this much fits into the memory of any
+# machine.
 _DEFAULT_MEMORY = 2**28
-# Larger copies to the host do without page-locked memory, which PyTorch keeps until the process ends.
+# Copies to the host that are larger than this do not use page-locked memory, because PyTorch keeps such memory
+# until the process ends.
 _MOST_PINNED = 2**26
 
 
 class DeviceError(ValueError):
-    """A device that does not exist, or that cannot compute what is asked of it."""
+    """Raised for a device that does not exist, or that cannot compute what is asked of it."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +51,15 @@ class Device:
     name : str
         "cuda" or "cuda:1" for a GPU; "cpu" for the processor.
     library : {"torch", "cupy", "numpy", "array_api_strict"}, optional
-        The library that computes. By default PyTorch if it is installed, otherwise CuPy; on the processor, the
-        compiled kernels of this package.
+        The library that computes the scores. The default is PyTorch if it is installed, otherwise CuPy; on the
+        processor, the default is the compiled kernels of this package.
     dtype : {"float64", "float32"}
-        The type of numbers. In float32, scores of columns of about the same scale are accurate to about six
-        digits, and arms whose scores are closer than that may swap places. Large columns that are nearly copies of
-        each other need float64.
+        The type of numbers. In float32, scores are accurate to about six digits if the columns are of about the
+        same scale, and arms whose scores are closer than that may swap places. Large columns that are nearly
+        copies of each other need float64.
     memory : int, optional
-        The number of bytes that a call may use on the device; by default 80% of what is free. Users are scored in
-        blocks that fit.
+        The number of bytes that a call may use on the device; by default, 80% of the free memory. Users are scored
+        in blocks that fit into this memory.
 
     Examples
     --------
@@ -81,14 +84,14 @@ class Device:
 
 
 class Backend:
-    """A device with its library: `xp` has the functions of the array API.
+    """A device with its library; `xp` has the functions of the array API.
 
     Parameters
     ----------
     device : Device
         The device; it must exist.
     is_optional : bool
-        Whether the processor takes over where the device cannot compute, as for "auto".
+        Whether the processor takes over if the device cannot do the work, as with "auto".
     """
 
     def __init__(self, device: Device, is_optional: bool = False) -> None:
@@ -108,21 +111,24 @@ class Backend:
 
     @functools.cached_property
     def _uploads(self) -> Any:
-        """With PyTorch on a GPU, a stream for copies that wait for no computation; created at the first copy."""
+        """The stream for copies that do not wait for computations; None unless PyTorch runs on a GPU.
+
+        The stream is created on first use.
+        """
         if self.library == "torch" and self.device.name != CPU:
             return importlib.import_module("torch").cuda.Stream(self._place)
         return None
 
     def asarray(self, values: NDArray[Any]) -> Array:
-        """Copy an array from the host to the device: floats in the device's dtype, integers unchanged."""
+        """Copy an array from the host to the device, converting floats (not integers) to the device's dtype."""
         dtype = self.dtype if values.dtype.kind == "f" else None
         return self.xp.asarray(np.ascontiguousarray(values), dtype=dtype, device=self._place)
 
     def upload(self, values: NDArray[Any]) -> Array:
-        """Copy an array as `asarray` does, while the device computes: `asarray` waits for all pending work.
+        """Copy an array while the device computes, unlike `asarray`, which waits for all pending work.
 
-        The computations that read it must be queued by this thread, or by the one whose stream it shares
-        (`share_stream`).
+        Computations that read the array must be queued by this thread, or by the thread whose stream this
+        thread shares (see `share_stream`).
         """
         if self._uploads is None:
             return self.asarray(values)
@@ -130,14 +136,14 @@ class Backend:
         with torch.cuda.stream(self._uploads):
             array = self.asarray(values)
         self._uploads.synchronize()
-        # Its memory is not used again before the computations on this stream that read it have finished.
+        # The memory of the array is reused only after the computations on this stream that read it have finished.
         array.record_stream(torch.cuda.current_stream(self._place))
         return array
 
     def share_stream(self) -> Callable[[], None] | None:
-        """Return a function by which another thread takes over this thread's stream; None if there are no streams.
+        """Return a function with which another thread adopts this thread's stream; None if there are no streams.
 
-        With PyTorch, each thread has a current stream of its own.
+        With PyTorch, each thread has its own current stream.
         """
         if self._uploads is None:
             return None
@@ -149,11 +155,11 @@ class Backend:
         return self.xp.empty(shape, dtype=self.dtype, device=self._place)
 
     def full(self, shape: tuple[int, ...], value: float) -> Array:
-        """Return an array filled with a number, without a copy from the host, which waits for all pending work."""
+        """Return an array filled with a number; unlike a copy from the host, this does not wait for other work."""
         return self.xp.full(shape, value, dtype=self.dtype, device=self._place)
 
     def to_host(self, values: Array) -> NDArray[Any]:
-        """Copy an array from the device to NumPy, floats as float64."""
+        """Copy an array from the device to NumPy, converting floats to float64."""
         if self.library == "torch":
             values = values.cpu().numpy()
         elif self.library == "cupy":
@@ -161,9 +167,9 @@ class Backend:
         return _as_float64(np.asarray(values))
 
     def to_host_later(self, *arrays: Array) -> Callable[[], list[NDArray[Any]]]:
-        """Queue copies from the device to NumPy; return a function that waits for them, and returns them.
+        """Queue copies from the device to NumPy; return a function that waits for the copies and returns them.
 
-        With PyTorch, it does not wait for work that is queued afterwards, unless the copies are large.
+        With PyTorch, that function does not wait for work that is queued afterwards, unless the copies are large.
         """
         if self._uploads is None or sum(each.numel() * each.element_size() for each in arrays) > _MOST_PINNED:
             return lambda: [self.to_host(each) for each in arrays]
@@ -172,7 +178,7 @@ class Backend:
 
         def wait() -> list[NDArray[Any]]:
             copied.synchronize()
-            # Copied again: this memory is pinned, and scarce.
+            # Copied again, because pinned memory is scarce.
             return [_as_float64(each.numpy().copy()) for each in copies]
 
         return wait
@@ -198,7 +204,7 @@ class Backend:
         return None
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Return whether an error says that the device has too little memory."""
+        """Return whether an error means that the device is out of memory."""
         name = type(error).__name__
         # A lack of page-locked memory is a general CUDA error, whose class depends on the version of PyTorch.
         is_cuda = isinstance(error, RuntimeError) and "CUDA error: out of memory" in str(error)
@@ -212,7 +218,7 @@ class Backend:
             importlib.import_module("cupy").get_default_memory_pool().free_all_blocks()
 
     def top_k(self, values: Array, k: int) -> tuple[Array, Array]:
-        """Return the k largest entries of each row, the largest first, and their indices."""
+        """Return the k largest entries of each row, in descending order, and their indices."""
         if self.library == "torch":
             largest, indices = importlib.import_module("torch").topk(values, k, dim=1)
             return largest, indices
@@ -229,7 +235,8 @@ class Backend:
         if self.library == "array_api_strict":
             is_one = self.xp.arange(values.shape[1])[None, :] == places
             return self.xp.max(self.xp.where(is_one, -self.xp.inf, values), axis=1)
-        # Overwritten for a moment: copying all values would take as long as the rest.
+        # The values are overwritten for a moment, because copying all of them would take as long as the rest of
+        # this method.
         taken = self.xp.take_along_axis(values, places, axis=1)
         self._put(values, places, -self.xp.inf)
         second = self.xp.max(values, axis=1)
@@ -245,7 +252,7 @@ class Backend:
 
     @property
     def has_sparse_products(self) -> bool:
-        """Whether `sparse_product` is faster than a dense product where most entries are zero."""
+        """Whether `sparse_product` is faster than a dense product if most entries are zero."""
         return self.library != "array_api_strict"
 
     def sparse_product(self, rows: Any, matrix: Array) -> Array:
@@ -273,12 +280,12 @@ class Backend:
 
 
 def as_backend(device: Any) -> Backend | None:
-    """Return the backend for a parameter `device`; None for the compiled kernels on the processor.
+    """Return the backend for the value of a `device` parameter; None for the compiled kernels on the processor.
 
     Parameters
     ----------
     device : {"cpu", "auto"}, name of a device, or Device
-        "auto" is a GPU if there is one.
+        "auto" selects a GPU if there is one.
 
     Examples
     --------
@@ -354,7 +361,7 @@ def _find_place(library: str, device: Device) -> Any:
             'use device="auto" for the processor where there is no GPU'
         )
     if library == "torch":
-        # With a number: without one, it would be the thread's current device.
+        # The number is always given; without it, the result would be the thread's current device.
         return torch.device(kind, int(number or 0))
     return importlib.import_module("cupy").cuda.Device(int(number or 0))
 

@@ -1,11 +1,11 @@
-"""Contexts as a device needs them: one matrix of users for all arms, or a matrix of users for each arm.
+"""Contexts as a device needs them: one user matrix for all arms, or one user matrix for each arm.
 
-In the contexts of a catalogue, x = u + v: u depends on the user, v on the arm. With w = (u, 1), everything that is
-quadratic in x is linear in the products w_i w_j. So the scores of all users and arms are two matrix products:
-`[w_i w_j] W` for variances and `w B` for means, where W and B depend on arms alone.
+In the contexts of a catalogue, x = u + v, where u depends on the user and v on the arm. With w = (u, 1),
+everything that is quadratic in x is linear in the products w_i w_j. So the scores of all users and arms are two
+matrix products: `[w_i w_j] W` for variances and `w B` for means, where W and B depend only on the arms.
 
 Whether a user matches an arm depends on both. So u repeats a column of match bits once for each value that arms
-have, with the user's bit for that value; W and B are 0 there for arms with another value.
+have. Each copy contains the user's bit for that value, and W and B are 0 in that copy for arms with another value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from fairbandits.models.threads import over_arms
 
 # Up to this share of non-zeros, it pays to find out which pairs of columns occur.
 _SPARSE_BELOW = 0.5
-# Matrix products are faster if the number of columns is a multiple of this: others are padded with zeros.
+# Matrix products are faster if the number of columns is a multiple of this, so matrices are padded with zeros.
 _MULTIPLE = 8
 # On an H200, a sparse product takes about as long per non-zero as a dense one takes for this many columns.
 _COST_OF_NONZERO = 50
@@ -57,7 +57,7 @@ class UserFeatures:
 
     def __init__(self, contexts: CatalogueContexts, users: slice, backend: Backend) -> None:
         self.contexts, self._users, self._backend = contexts, users, backend
-        #: The columns of users, a constant 1, and zero padding: (n_users, n_linear).
+        #: The columns of users, a constant 1, and zero padding, of shape (n_users, n_linear).
         self.linear: Array = backend.upload(contexts.user_matrix(users))
 
     @cached_property
@@ -86,13 +86,13 @@ class CatalogueContexts:
     Attributes
     ----------
     columns : array of int
-        The column of the contexts that each column of the matrix of users stands for. The first `n_fixed` are the
-        same for all arms; each of the others applies to arms with one value.
+        For each column of the user matrix, the column of the contexts that it represents. The first `n_fixed`
+        columns are the same for all arms; each of the others applies only to arms with one particular value.
     pairs : pair of arrays
-        The pairs of these columns that count, by index; the index of the constant 1 is the number of columns.
-        Pairs from `n_real` on are padding.
+        The pairs of columns that are needed, given by the indices of both columns; the index of the constant 1 is
+        the number of columns. Pairs from `n_real` on are padding.
     n_linear : int
-        The number of columns of the matrix of users.
+        The number of columns of the user matrix.
     """
 
     def __init__(self, rows: SparseRows) -> None:
@@ -115,7 +115,7 @@ class CatalogueContexts:
         self._pairs_on: dict[Backend, tuple[Array, Array]] = {}
 
     def _count_pairs(self, place_of: Ints) -> tuple[float, NDArray[np.bool_]]:
-        """Return the average number of pairs per user, and which pairs count: those that occur together."""
+        """Return the average number of pairs per user, and a mask of the pairs that count: those that occur."""
         split, n = self.rows.parts, len(self.columns)
         counts = np.ones((n + 1, n + 1), bool)
         n_varying = n - self.n_fixed
@@ -126,7 +126,7 @@ class CatalogueContexts:
             counts[: self.n_fixed, : self.n_fixed] = occurs
             n_parts = split.shared_starts.size - 1
             n_pairs = n_found / n_parts + (1.0 + n_varying) * split.shared_columns.size / n_parts + 1.0
-        # No arm has two values of the same column.
+        # No arm has two values for the same column.
         own = self.columns[self.n_fixed :]
         counts[self.n_fixed : n, self.n_fixed : n] = (own[:, None] != own) | np.eye(n_varying, dtype=bool)
         return n_pairs, counts
@@ -150,7 +150,7 @@ class CatalogueContexts:
         return len(self.pairs[0])
 
     def pairs_on(self, backend: Backend) -> tuple[Array, Array]:
-        """Return the pairs as arrays of a device, copied once: a copy waits for all that the device has to do."""
+        """Return the pairs as arrays on a device, copied only once, because a copy waits for all pending work."""
         if backend not in self._pairs_on:
             first, second = self.pairs
             self._pairs_on[backend] = backend.asarray(first), backend.asarray(second)
@@ -161,7 +161,7 @@ class CatalogueContexts:
         return backend.has_sparse_products and _COST_OF_NONZERO * self._nonzeros < self.n_pairs
 
     def user_matrix(self, users: slice) -> Floats:
-        """Return the columns of users as a matrix, with ones in the last column."""
+        """Return the columns of users as a matrix, followed by a column of ones and zero padding."""
         dense = np.zeros((users.stop - users.start, self.n_linear))
         dense[:, len(self.columns)] = 1.0
         write_users(tuple(self.rows.parts), self._layout, users.start, dense)
@@ -177,7 +177,7 @@ class CatalogueContexts:
         return place_of
 
     def sparse_pairs(self, users: slice) -> Any:
-        """Return the products of pairs as compressed rows."""
+        """Return the products of pairs as a CSR array."""
         split, n_varying = self.rows.parts, len(self.columns) - self.n_fixed
         own = split.users[users, FIRST_SHARED] + split.which[split.users[users, PATTERN], 0]
         most = split.shared_starts[own + 1] - split.shared_starts[own] + n_varying + 1
@@ -188,7 +188,7 @@ class CatalogueContexts:
         return sparse.csr_array((products[:n], indices[:n], starts), shape=(len(own), self.n_pairs))
 
     def holds_for(self, start: int, stop: int) -> Floats | None:
-        """Return which columns apply to some arms: (n_arms, n_columns + 1); None if all apply to all arms."""
+        """Return a mask of the columns that apply to each arm, (n_arms, n_columns + 1); None if all columns do."""
         if len(self.columns) == self.n_fixed:
             return None
         holds = np.ones((stop - start, len(self.columns) + 1))
@@ -203,12 +203,12 @@ class CatalogueContexts:
         return dense
 
     def largest_arm_part(self) -> float:
-        """Return the largest sum of the absolute values of an arm part."""
+        """Return the largest sum of absolute values over the arm parts."""
         row, at = self._arm_entries(0, self.rows.n_arms)
         return float(np.bincount(row, np.abs(self.rows.parts.values[at]), self.rows.n_arms).max())
 
     def _arm_entries(self, start: int, stop: int) -> tuple[Ints, Ints]:
-        """Return the arms of all entries of some arm parts, counted from the first one, and their places."""
+        """Return, for each entry of some arm parts, the arm (counted from `start`) and the place of the entry."""
         split = self.rows.parts
         first = split.users[0, FIRST_ARM]
         bounds = split.bounds[first + start : first + stop]
@@ -219,7 +219,7 @@ class CatalogueContexts:
 
 
 class DenseContexts:
-    """Contexts with nothing in common: a matrix for each user."""
+    """Contexts that have nothing in common: one matrix for each user."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -248,7 +248,7 @@ def _varying_columns(split: SplitRows) -> tuple[Ints, NDArray[np.bool_], Ints]:
     """Find the columns in which the shared parts of a user differ, once for each value that arms have.
 
     Returns the columns, which of them apply to each arm, and which part of each pattern has the entry. Users with
-    the same pattern have the same such columns.
+    the same pattern have these columns in common.
     """
     n_patterns, n_arms = split.which.shape
     example_of = np.full(n_patterns, -1)
@@ -280,7 +280,7 @@ def _varying_columns(split: SplitRows) -> tuple[Ints, NDArray[np.bool_], Ints]:
 
 
 def _parts_of(split: SplitRows, pattern: int, first: int) -> dict[int, set[int]]:
-    """Return the columns of the shared parts that arms have, for a user with a given pattern."""
+    """Return the columns of each shared part that arms use, for a user with a given pattern."""
     starts = split.shared_starts
     return {
         part: set(split.shared_columns[starts[first + part] : starts[first + part + 1]].tolist())
@@ -289,7 +289,7 @@ def _parts_of(split: SplitRows, pattern: int, first: int) -> dict[int, set[int]]
 
 
 def _distinct_columns(bits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Find the distinct columns of a bit matrix; return the number of each column, and an example of each."""
+    """Find the distinct columns of a bit matrix; return the number of each column and an example per number."""
     number = np.zeros(bits.shape[1], np.int64)
     for row in bits:
         # Renumbered after each row, so that the numbers stay small.

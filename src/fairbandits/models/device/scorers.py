@@ -58,12 +58,13 @@ class DeviceScorer(ABC):
 
     @abstractmethod
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
-        """Bring the device up to date, and compute all that does not depend on users.
+        """Bring the device up to date, and compute everything that does not depend on users.
 
         Parameters
         ----------
         model : RewardModel
-            The model on the host, always the same one. Scorers keep no reference to it, so that it can be freed.
+            The model on the host, which must be the same in every call. Scorers keep no reference to it, so that
+            it can be freed.
         contexts : CatalogueContexts or DenseContexts
             The contexts.
         slots : array of int
@@ -79,21 +80,21 @@ class DeviceScorer(ABC):
         """Return the predictions for contexts of shape (n_arms, n_users, width)."""
 
     def bytes_per_user(self) -> int:
-        """Return the number of bytes that a user takes on the device, besides scores."""
+        """Return the number of bytes that each user takes on the device, in addition to scores."""
         return 0
 
     def _filled(self, weights: Array, contexts: CatalogueContexts) -> Array:
-        """Pad the weights of columns with zeros, to the width of the matrix of users."""
+        """Zero-pad the weights of columns to the width of the user matrix."""
         more = self.backend.full((weights.shape[0], contexts.n_linear - weights.shape[1]), 0.0)
         return self.backend.xp.concat([weights, more], axis=1)
 
     def _sizes_of_users(self, contexts: CatalogueContexts, sizes: Array) -> Array:
-        """Return sizes of columns as a column with a row for each column of the matrix of users."""
+        """Return column sizes as a column vector with one entry for each column of the user matrix."""
         columns = self.backend.asarray(contexts.columns)
         return self._filled(self.backend.xp.take(sizes, columns)[None, :], contexts).T
 
     def _scored(self, mean: Array, variance: Array, size: Array) -> Scored:
-        """Return predictions from variances `x' M x`, given for each user a bound on `sum |x_i| sqrt(M_ii)`.
+        """Return predictions, given variances `x' M x` and each user's bound on `sum |x_i| sqrt(M_ii)`.
 
         M is positive semidefinite, so the terms `|x_i M_ij x_j|` add up to at most the square of this bound.
         """
@@ -101,17 +102,17 @@ class DeviceScorer(ABC):
         if self.backend.device.dtype == "float32":
             return Scored(mean, xp.sqrt(xp.where(variance < 0.0, 0.0, variance)), xp.zeros_like(size))
         with np.errstate(invalid="ignore"):
-            # NaN if rounding has made a variance negative: the host then scores the user.
+            # NaN if rounding has made a variance negative, in which case the host scores the user.
             width = xp.sqrt(variance)
         largest = math.sqrt(_ROUNDING) * size
         smallest = xp.min(width, axis=1, keepdims=True)
-        # An error of e moves sqrt(v) by at most e / sqrt(v), and by at most sqrt(e).
+        # An error of e in v moves sqrt(v) by at most e / sqrt(v), and by at most sqrt(e).
         smallest = xp.where(smallest > largest, smallest, largest)
         return Scored(mean, width, largest * largest / xp.where(smallest > 0.0, smallest, 1.0))
 
 
 class ArmScorer(DeviceScorer):
-    """The scorer of models with a regression for each arm: disjoint and hybrid."""
+    """The scorer for models with a regression for each arm: disjoint and hybrid."""
 
     def __init__(self, matrices: ArmMatrices, backend: Backend) -> None:
         super().__init__(backend)
@@ -123,7 +124,7 @@ class ArmScorer(DeviceScorer):
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
         """Copy what has changed, and compute the weights of the changed arms."""
-        # Only a preparation that has finished counts: after an error, the next one recomputes all weights.
+        # If a preparation fails, its weights are not used, and the next preparation recomputes all weights.
         was_prepared, self._is_prepared = self._is_prepared, False
         kept, self._kept = self._kept, None
         changed = self._matrices.follow(model)
@@ -156,7 +157,7 @@ class ArmScorer(DeviceScorer):
         return self.backend.empty((contexts.n_pairs, n_arms)), self.backend.empty((contexts.n_linear, n_arms))
 
     def _update(self, kept: tuple[Array, Array], contexts: CatalogueContexts, changed: Ints | None) -> None:
-        """Compute the weights of the arms in changed slots, or of all arms if None."""
+        """Compute the weights of the arms in changed slots, or of all arms if `changed` is None."""
         is_stale = np.isin(self._slots, changed) if changed is not None else np.ones(len(self._slots), bool)
         for start, stop in self._chunks(0, len(self._slots)):
             if is_stale[start:stop].any():
@@ -176,13 +177,13 @@ class ArmScorer(DeviceScorer):
     def _compute(self, contexts: CatalogueContexts, start: int, stop: int) -> tuple[Array, Array]:
         """Compute the weights of pairs and of columns for some arms.
 
-        The weight of columns i and j is 2 M_ij, and M_ii for i = j; that of column i and the constant is
-        2 (M v)_i, and that of the constant with itself v' M v.
+        The weight of the pair of columns i and j is 2 M_ij, or M_ii if i = j. The weight of the pair of column i
+        and the constant is 2 (M v)_i, and the weight of the constant paired with itself is v' M v.
         """
         xp, asarray = self.backend.xp, self.backend.asarray
         full, theta = self._matrices.matrices(self._matrices.rows_of(self._slots[start:stop]))
         parts, columns = asarray(contexts.arm_parts(start, stop)), asarray(contexts.columns)
-        # M in the columns of users, bordered by v: as if the arm part were one more column.
+        # M restricted to the columns of users and bordered by v, as if the arm part were one more column.
         rows = xp.concat([xp.take(full, columns, axis=1), (parts[:, None, :] @ full)], axis=1)
         border = xp.sum(rows * parts[:, None, :], axis=2)[:, :, None]
         bordered = xp.concat([xp.take(rows, columns, axis=2), border], axis=2)
@@ -226,17 +227,18 @@ class ArmScorer(DeviceScorer):
         return self._scored(mean, variance, xp.max(size, axis=1, keepdims=True))
 
     def bytes_per_user(self) -> int:
-        """Return the number of bytes that the products of a user's pairs take."""
+        """Return the number of bytes that the products of pairs of a user's features take."""
         if isinstance(self._contexts, CatalogueContexts):
             return 3 * self._contexts.n_pairs * self.backend.itemsize
         return 0
 
 
 class SharedScorer(DeviceScorer):
-    """The scorer of models with one regression for all arms.
+    """The scorer for models with one regression for all arms.
 
-    `x' P x = u' P u + 2 u' P v + v' P v`, where the first term is the same for all arms, except for pairs with
-    columns that do not apply to all of them: these are computed by a matrix product as well.
+    In `x' P x = u' P u + 2 u' P v + v' P v`, the first term on the right is the same for all arms, except for
+    the contributions of pairs with a column that does not apply to all arms. Like the other terms, these
+    contributions are computed by a matrix product.
     """
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
@@ -245,7 +247,7 @@ class SharedScorer(DeviceScorer):
         growth = model.growth if isinstance(model, FadingSharedModel) else 1.0
         inverse = model.inverse_of(0) * growth
         self._inverse, self._theta = asarray(inverse), asarray(model.coefficients(0))
-        # sqrt(P_ii) of each column.
+        # sqrt(P_ii) for each column i.
         self._sizes = asarray(np.sqrt(np.maximum(0.0, inverse.diagonal())))
         if isinstance(contexts, DenseContexts):
             return
@@ -269,7 +271,7 @@ class SharedScorer(DeviceScorer):
     def _weights(
         self, contexts: CatalogueContexts, varying: tuple[Ints, Ints, Any], start: int, stop: int
     ) -> tuple[Array, Array, Array]:
-        """For some arms, compute weights of columns and varying pairs, weights of means, and sizes."""
+        """Compute some arms' weights for columns and varying pairs, their weights for means, and their sizes."""
         xp, asarray = self.backend.xp, self.backend.asarray
         parts, columns = asarray(contexts.arm_parts(start, stop)), asarray(contexts.columns)
         product = parts @ self._inverse
@@ -309,7 +311,7 @@ class SharedScorer(DeviceScorer):
 
 
 class MixtureScorer(DeviceScorer):
-    """The scorer of mixtures, which combines the experts with non-zero weight."""
+    """The scorer for mixtures, which combines the experts with non-zero weight."""
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend)
@@ -341,7 +343,7 @@ class MixtureScorer(DeviceScorer):
 
 
 class LogisticScorer(DeviceScorer):
-    """The scorer of linear models of the log-odds."""
+    """The scorer for linear models of the log-odds."""
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
         """Prepare the linear model."""
@@ -349,15 +351,15 @@ class LogisticScorer(DeviceScorer):
         self._linear.prepare(model.model, contexts, slots)
 
     def score(self, users: UserFeatures) -> Scored:
-        """Return the expected rewards, and their increase for one standard deviation of the log-odds."""
+        """Return the expected rewards, and their increase if the log-odds increase by one standard deviation."""
         return self._to_rewards(*self._linear.score(users))
 
     def score_dense(self, contexts: Array) -> Scored:
-        """Return the expected rewards, and their increase for one standard deviation of the log-odds."""
+        """Return the expected rewards, and their increase if the log-odds increase by one standard deviation."""
         return self._to_rewards(*self._linear.score_dense(contexts))
 
     def bytes_per_user(self) -> int:
-        """Return the number of bytes of the linear model."""
+        """Return the number of bytes that each user takes for the linear model."""
         return self._linear.bytes_per_user()
 
     def _to_rewards(self, z: Array, width: Array, error: Array) -> Scored:
@@ -396,9 +398,9 @@ _SCORERS: WeakKeyDictionary[RewardModel, dict[Backend, DeviceScorer]] = WeakKeyD
 
 
 def scorer_for(model: RewardModel, backend: Backend) -> DeviceScorer:
-    """Return the scorer of a model on a device: the same one in every call, so that state is copied only once.
+    """Return the scorer for a model on a device; later calls return the same one, so state is copied only once.
 
-    Raises `DeviceError` for models that cannot be scored there.
+    Raises `DeviceError` for models that cannot be scored on the device.
     """
     known = _SCORERS.setdefault(model, {})
     if backend not in known:

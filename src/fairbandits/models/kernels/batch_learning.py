@@ -1,7 +1,7 @@
-"""Batch learning: rows are sorted by regression, so that each one's matrices stay in the cache for all its rows.
+"""Batch learning: rows are sorted by regression, so that a regression's matrices stay in the cache.
 
-The rows of one regression form a group: those of group g are `firsts[g]` to `firsts[g + 1] - 1`. They are learned
-in order, by the same updates as single rows, as long as that costs less than solving from A and b.
+The rows of one regression form a group: group g consists of the rows `firsts[g]` to `firsts[g + 1] - 1`. Rows are
+processed in order, by the same updates as single rows, as long as this costs less than solving from A and b.
 """
 
 from __future__ import annotations
@@ -37,15 +37,17 @@ from fairbandits.models.kernels.split_rows import take_row
 from fairbandits.models.kernels.triangles import add_outer, add_row, leverage_and_residual, multiply
 from fairbandits.models.kernels.vectors import LANE_BITS, LANE_MASK
 
-# Up to this many rows become pending steps of a block; for more, A^-1 is copied out of its block and back.
+# Up to this many rows of a group become pending steps of a block; for more rows, A^-1 is copied out of its block
+# and back.
 _FEW = 2
-# A row that is less than a quarter full is added pair by pair; any other as a dense row, with vector instructions.
+# A row that is less than a quarter full is added pair by pair; any other row is added as a dense row, with vector
+# instructions.
 _SPARSE_FROM = 4
 
 
 @kernel()
 def traces(where: Ints, gram: Floats, slots: Ints, ridge: float, d: int) -> Floats:
-    """Compute the trace of A of some regressions; those without matrices count as if they had learned nothing."""
+    """Compute the trace of A for some regressions; those without matrices count as if they had no rows."""
     found = np.empty(slots.size)
     for i in range(slots.size):
         found[i] = ridge * d
@@ -104,7 +106,7 @@ def learn_groups(
     ridge: float,
     most_updates: int,
 ) -> None:
-    """Learn groups of rows as `learn_groups_in_blocks` does, in regressions with their own matrices."""
+    """Process groups of rows as `learn_groups_in_blocks` does, for regressions with their own matrices."""
     split, model = SplitRows(*rows), RidgeState(*state)
     d = model.theta.shape[1]
     x = np.zeros(d)
@@ -152,7 +154,7 @@ def _set_theta(root: Floats, moment: Floats, theta: Floats, slot: int) -> None:
 def sum_inverses(
     where: Ints, inverse: Floats, steps: Floats, theta: Floats, slots: Ints, ridge: float
 ) -> tuple[Floats, Floats]:
-    """Sum A^-1 and theta over some regressions, with their own matrices or low-rank."""
+    """Sum A^-1 and theta over some regressions, which have their own matrices or are low-rank."""
     d = theta.shape[1]
     total, total_theta, step = np.zeros(d * (d + 1) // 2), np.zeros(d), np.empty(d)
     for slot in slots:
@@ -187,10 +189,10 @@ def learn_groups_low_rank(
     steps: Ints,
     learned: Ints,
 ) -> int:
-    """Learn groups of rows in regressions without matrices, as long as they need none.
+    """Process groups of rows for regressions without matrices, as long as the regressions need none.
 
-    Fills `learned` with the number of rows learned from each group. Returns the number of places in `steps` that
-    are taken.
+    Fills `learned` with the number of rows processed in each group. Returns the number of places in `steps` that
+    have been taken.
     """
     split, model, totals = SplitRows(*rows), DisjointState(*state), DisjointSums(*sums)
     most, d = model.where.shape[1] - FIRST_STEP, model.theta.shape[1]
@@ -219,7 +221,8 @@ def learn_groups_low_rank(
 def open_matrices(slots: Ints, places: Ints, state: Fields, sums: Fields, ridge: float, freed: Ints) -> int:
     """Allocate matrices for regressions without them: compute A from their rows; the caller writes A^-1.
 
-    Fills `freed` with the places of their steps, which are now zero, and returns their number.
+    Fills `freed` with the places of the regressions' steps, which have been set to zero, and returns the number of
+    these places.
     """
     model, totals = DisjointState(*state), DisjointSums(*sums)
     where, d = model.where, model.theta.shape[1]
@@ -260,7 +263,7 @@ def learn_groups_in_blocks(
     refresh_every: int,
     most_updates: int,
 ) -> None:
-    """Learn groups of rows, each from its first row to its stop, in regressions with matrices.
+    """Process groups of rows, each from its first row to its stop, for regressions with matrices.
 
     Where `is_open` is true, A^-1 has not been written yet, and is computed from A.
     """
@@ -335,7 +338,7 @@ def _update_all(
     most_leverage: float,
     x: Floats,
 ) -> int:
-    """Learn rows as `ridge_learning.learn_row` does, in a copy of A^-1; return the first row that it rejects."""
+    """Process rows as `ridge_learning.learn_row` does, in a copy of A^-1; return the first rejected row."""
     d, place = model.theta.shape[1], model.where[slot, MATRICES]
     for i in range(first, stop):
         columns, values, _ = take_row(rows, i, ZERO)
@@ -357,7 +360,7 @@ def _update_all(
 
 @helper()
 def _set_arm_part(rows: SplitRows, i: int, model: DisjointState, place: int) -> None:
-    """Make column d stand for the arm part of a row."""
+    """Make column d represent the arm part of a row."""
     columns, values, n_shared = take_row(rows, i, ZERO)
     n = columns.size - n_shared
     model.part_columns[place, 0] = n

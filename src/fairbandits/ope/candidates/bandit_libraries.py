@@ -51,7 +51,7 @@ class ObpCandidate(MatrixCandidate):
         super().__init__(title)
         self._policy = policy
         if policy.len_list != 1:
-            raise ValueError(f"{title}: len_list must be 1, got {policy.len_list}; evaluate slates as slates")
+            raise ValueError(f"{title}: len_list must be 1, got {policy.len_list}; use evaluate_slates")
 
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
         """Return the policy's distribution over actions."""

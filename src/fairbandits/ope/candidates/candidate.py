@@ -94,7 +94,7 @@ class Candidate(ABC):
             return pickle.dumps(self)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise ValueError(
-                f"checkpoint needs policies that can be pickled, such as functions of a module, got {self.title} "
+                f"checkpoint needs policies that can be pickled, such as module-level functions, got {self.title} "
                 f"({error})"
             ) from None
 

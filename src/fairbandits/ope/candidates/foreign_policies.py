@@ -48,7 +48,7 @@ class FunctionCandidate(Candidate):
             try:
                 matrix = np.asarray(found, np.float64)
             except (TypeError, ValueError) as error:
-                raise ValueError(f"{self.title} must return probabilities, got others ({error})") from None
+                raise ValueError(f"{self.title} must return numbers as probabilities ({error})") from None
             arms: Sequence[Any] = list(found.columns)
         elif np.ndim(found) == 1:
             return ArmProbabilities.from_matrix(chosen_arms(found, rows, setup, self.title), rows)
@@ -162,11 +162,11 @@ def probabilities_by_arm(
     """Return probabilities with columns in the order of the log's arms."""
     if matrix.shape != (len(rows), len(arms)):
         raise ValueError(
-            f"{title} must give {len(rows):,} rows of probabilities of {len(arms):,} arms, got shape "
+            f"{title} must return {len(rows):,} rows with the probabilities of {len(arms):,} arms, got shape "
             f"{matrix.shape}"
         )
     if not (matrix >= 0.0).all():
-        raise ValueError(f"probabilities of {title} must be 0 to 1, got {np.min(matrix):g}")
+        raise ValueError(f"probabilities of {title} must be between 0 and 1, got {np.min(matrix):g}")
     check_totals(matrix.sum(axis=1), rows, f"the probabilities of {title}")
     numbers = setup.survey.numbers_of(arms)
     if (numbers < 0).all():

@@ -97,8 +97,8 @@ class PolicyCandidate(Candidate):
             )
         got = _columns(table.context_encoder(TableEncoder()))
         raise ValueError(
-            f"{self.title}: the catalogue must have the columns {_columns(fitted)} beside the arms, as the one it "
-            f"was fitted with, got {got} (--catalogue)"
+            f"{self.title}: the catalogue must have the columns {_columns(fitted)} in addition to the arms, like "
+            f"the one it was fitted with, got {got} (--catalogue)"
         )
 
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:

@@ -145,5 +145,7 @@ def _read(rows: LogRows, column: str, log: str) -> Floats:
     if wrong.size:
         got = "nothing" if np.isnan(numbers[wrong[0]]) else f"{numbers[wrong[0]]:g}"
         row = rows.numbers[wrong[0]] + 1
-        raise LogError(f"{log}: probabilities in column {column!r} must be 0 to 1, got {got} in row {row:,}")
+        raise LogError(
+            f"{log}: probabilities in column {column!r} must be between 0 and 1, got {got} in row {row:,}"
+        )
     return np.minimum(numbers, 1.0)

@@ -105,7 +105,7 @@ class Certifier:
 
 
 def _key(mixture: Mixture, attribute: str, group: int) -> tuple[object, ...]:
-    """Return a key that is equal for mixtures that serve the users of a group in the same way."""
+    """Return a key that is equal for mixtures that serve the users in a group in the same way."""
     if attribute == mixture.attribute:
         return group, float(mixture.fitted[group]), float(mixture.uniform[group])
     return group, mixture.fitted.tobytes(), mixture.uniform.tobytes()

@@ -24,7 +24,7 @@ from fairbandits.ope.log_survey import survey_log
 from fairbandits.ope.results import BoundedValue
 from fairbandits.policies import LinUCB
 
-#: The number of users of each group that the selection and the certification part must have.
+#: The number of users in each group that the selection and the certification part must have.
 MIN_USERS = 10
 
 
@@ -146,8 +146,8 @@ def _check_conditions(tolerance: float, margin: float, confidence: float) -> Non
 def _check_log(log: Log) -> None:
     if log.roles.propensity is None:
         raise LogError(
-            f"{log.name}: certified learning needs the propensity of every decision, got a log without; name the "
-            "column (--propensity)"
+            f"{log.name}: certified learning needs the propensity of every decision, got a log without "
+            "propensities; name the column (--propensity)"
         )
     if not log.roles.groups:
         raise LogError(f"{log.name}: certified learning needs groups of users, got none; name a column (--group)")

@@ -43,7 +43,7 @@ class Mixture(ShortRepr):
         return not self.fitted.any() and not self.uniform.any()
 
     def is_logging_policy_of(self, group: int) -> bool:
-        """Return whether all users of a group of the attribute are served by the logging policy."""
+        """Return whether all users in a group of the attribute are served by the logging policy."""
         return not self.fitted[group] and not self.uniform[group]
 
     def max_weights(self, min_propensity: float, n_arms: int) -> Floats:

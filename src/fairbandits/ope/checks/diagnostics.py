@@ -58,7 +58,7 @@ def training_warnings(summary: LogSummary, candidate: PolicyCandidate) -> Iterat
     learned = candidate.policy.rounds_learned
     if learned == summary.n_rewards and not summary.training_rows:
         yield (
-            f"{candidate.title} has learned {learned:,} rewards, as many as the log has: it was probably "
+            f"{candidate.title} has learned from {learned:,} rewards, as many as the log has: it was probably "
             "trained on the evaluation rows, which biases its estimates upwards. Evaluate it on other rows."
         )
     else:
@@ -145,15 +145,19 @@ def _propensity_warnings(setup: EvaluationSetup, first: FirstPass, learning: boo
 def _mismatch(setup: EvaluationSetup, mismatch: PropensityMismatch) -> str:
     """Describe the mismatch and its consequences."""
     if mismatch.arm is None:
-        what = f"arms were chosen {mismatch.share / mismatch.expected:.2g} times as often as they say."
+        ratio = mismatch.share / mismatch.expected
+        what = f"arms were chosen {ratio:.2g} times as often as the propensities imply."
     else:
         arm = repr(setup.survey.arms[mismatch.arm])
-        what = f"{arm} was chosen in {mismatch.share:.1%} of the rows, where they say {mismatch.expected:.1%}."
+        what = f"{arm} was chosen in {mismatch.share:.1%} of the rows, but they imply {mismatch.expected:.1%}."
     if mismatch.share > mismatch.expected:
-        return f"{what} They are not those with which arms were chosen; estimates that use them are not valid."
+        return (
+            f"{what} They are not the probabilities with which arms were chosen, so estimates that use them are "
+            "not valid."
+        )
     return (
-        f"{what} They are too large, and estimates that use them are not valid; or arms were not offered to all "
-        "users, which the propensities of all arms would show (--propensities)."
+        f"{what} Either they are too large, and estimates that use them are not valid, or arms were not offered "
+        "to all users; the propensities of all arms would show which (--propensities)."
     )
 
 
@@ -195,12 +199,12 @@ def _weight_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: Pol
     # Bonferroni over all groups of all policies
     level = LEVEL / (len(groups) * len(setup.candidates))
     many = (
-        "The propensities are not those of the logging policy, or the probabilities not those of this policy, so "
-        "its estimates are not valid."
+        "Either the propensities are not those of the logging policy, or the probabilities are not those of this "
+        "policy, so its estimates are not valid."
     )
     few = (
-        "The policy does what the log does not show, whose rewards count as unknown; or the propensities or the "
-        "probabilities are wrong, and its estimates are not valid."
+        "Either the policy chooses arms that the log does not show, whose rewards count as unknown, or the "
+        "propensities or the probabilities are wrong, and its estimates are not valid."
     )
     tables = sums.tables
     for users, group in groups:
@@ -229,7 +233,7 @@ def user_warnings(setup: EvaluationSetup, sums: PolicySums) -> Iterator[str]:
     """Yield a warning if one user makes up much of the log."""
     share = sums.largest_share() if setup.log.roles.user is not None else 0.0
     if share > _LARGE_SHARE:
-        yield f"One user made {share:.0%} of the decisions, so the log says little about other users."
+        yield f"One user accounts for {share:.0%} of the decisions, so the log says little about other users."
 
 
 def _clipping_warnings(

@@ -22,12 +22,12 @@ HEADERS = (
 )
 #: Notes on how to read the report.
 NOTES = (
-    "Every policy of the family serves each user by one of three policies, drawn at random: a policy fitted to "
-    "the log, the logging policy, or a uniform choice among the arms of the log. The shares may differ by group.",
-    "The users were split at random into three parts. A policy was fitted on the first. The second decided the "
-    "shares, which policies of the family to test, and in which order. The third was used for the tests alone.",
-    "Policies were tested from the surest to the one with the highest predicted reward, until the first failed. "
-    "The last one that passed is certified. The confidence holds for the whole procedure.",
+    "Every policy of the family draws one of three policies at random for each user: a policy fitted to the log, "
+    "the logging policy, or a uniform choice among the arms of the log. The shares may differ by group.",
+    "The users were split at random into three parts. A policy was fitted on the first. The second determined the "
+    "shares, which policies of the family to test, and in which order. The third was used only for the tests.",
+    "Policies were tested from the one most likely to pass to the one with the highest predicted reward, until "
+    "one failed. The last one that passed is certified. The confidence holds for the whole procedure.",
     "A gap is the difference in mean reward between two groups. A change is the mean reward of a group minus that "
     "of the worst-off group under the logging policy. A test passes if every gap is within the tolerance and no "
     "change is below minus the margin, each with its one-sided bound. The table shows the largest gap and the "
@@ -67,7 +67,8 @@ class LearningSentences:
     def _reason(self) -> str:
         tested = [member for member in self._result.members if member.test is not None]
         if tested:
-            return f"The surest one, {tested[0].title}, failed the test. Collect more data, or accept a wider gap."
+            most_likely = f"The policy that was most likely to pass the test, {tested[0].title}, failed it."
+            return f"{most_likely} Collect more data, or accept a wider gap."
         return "None was expected to pass the test. Collect more data, or accept a wider gap."
 
     def details(self) -> Iterator[str]:

@@ -15,20 +15,20 @@ from fairbandits.report.page import html_table, render_page, svg_figure
 _NO_ESTIMATE = "no estimate"
 _NOTES = (
     "These policies have not been tried on users. Off-policy evaluation estimates their value, the mean "
-    "reward per decision, from the decisions of the logging policy: rows on which a policy would have made "
-    "the same decision count, and count more the less likely that decision was.",
+    "reward per decision, from the decisions of the logging policy: a row counts if a policy would have made "
+    "the same decision, and it counts more the less likely that decision was.",
     "The first estimator is the one to read: empirical likelihood over users, with a reward model as a control "
-    "variate, joined with the interval by the effective number of users. Its intervals stay within the range of "
-    "rewards and hold where rewards are rare or a few rows count for many. Arms that the log never shows count "
-    "as the lowest reward in its lower bound and as the highest in its upper bound. With anytime-valid intervals, "
-    "a confidence sequence takes its place.",
-    "The others are there to compare. Doubly robust: a reward model predicts the reward of every arm, and the "
+    "variate, combined with an interval based on the effective number of users. Its intervals stay within the "
+    "range of rewards and hold even if rewards are rare or a few rows dominate. Arms that the log never shows "
+    "count as the lowest reward in its lower bound and as the highest in its upper bound. With anytime-valid "
+    "intervals, a confidence sequence takes its place.",
+    "The others are for comparison. Doubly robust: a reward model predicts the reward of every arm, and the "
     "logged rewards correct its predictions. SNIPS and IPS (self-normalised and plain inverse propensity scoring) "
     "use the logged rewards alone. The direct method uses the reward model alone, and its interval does not "
     "account for a misspecified model. Replay is valid only if the logging policy was uniform. If estimators "
-    "contradict each other beyond their intervals, the propensities or the reward model are wrong. Their "
-    "intervals (Student's t with a correction for skewness) treat rows as independent.",
-    "Each interval holds by itself, except that those of the gaps between more than two groups hold jointly, and "
+    "contradict each other beyond their intervals, the propensities or the reward model are wrong. The "
+    "intervals of these estimators (Student's t with a correction for skewness) treat rows as independent.",
+    "Each interval holds individually, but the intervals of gaps between more than two groups hold jointly, and "
     "so do those of the differences between policies.",
     "Policies trained on the earlier part of the log were evaluated on the rest of it, without further learning.",
 )

@@ -56,7 +56,7 @@ class EvaluationSentences:
             yield f"{known[0].title} has {self._value(known[0])}"
             return
         best = max(known, key=_value)
-        yield f"Of {len(policies)} policies, {best.title} has the highest estimate, {self._value(best)}"
+        yield f"Of {len(policies)} policies, {best.title} ranks highest, with {self._value(best)}"
         yield from self._comparisons()
 
     def _comparisons(self) -> Iterator[str]:
@@ -71,14 +71,14 @@ class EvaluationSentences:
                 f"{first} is better than {second}, by {self.number(gain.value)} "
                 f"({self.interval_name}: {self.interval(gain)})."
             )
-        open_pairs = [f"{each.first} and {each.second}" for each in between if each not in better]
+        open_pairs = [f"{each.first} or {each.second}" for each in between if each not in better]
         if open_pairs:
-            yield f"The log cannot tell which is better: {'; '.join(open_pairs)}."
+            yield f"The log does not show which is better: {'; '.join(open_pairs)}."
 
     def summary(self, policy: PolicyEvaluation) -> Iterator[str]:
         """Yield sentences on the value of a policy, the gaps between groups, and the verdict on these gaps."""
         if policy.preferred.value.overall is None:
-            yield f"{policy.title} hardly ever agrees with the log, which supports no estimate of its value."
+            yield f"{policy.title} hardly ever agrees with the log, so its value cannot be estimated."
             return
         yield f"{policy.title} has {self._value(policy)}"
         yield from self._gaps(policy)
@@ -90,9 +90,12 @@ class EvaluationSentences:
             ESTIMATOR_NAMES[name] for name in ESTIMATOR_NAMES if name in policy.estimates and name != preferred
         ]
         also = f" Other estimators: {', '.join(others)}." if others else ""
-        units = "users" if self._evaluation.has_users else "rows, because the log does not say who the users are"
-        hold = "at any time" if self._evaluation.sequential else f"over {units}"
-        interval = f" Intervals hold {hold}." if preferred in HEADLINES else ""
+        assumption = "treat users as independent"
+        if self._evaluation.sequential:
+            assumption = "hold at any time"
+        elif not self._evaluation.has_users:
+            assumption = "treat rows as independent, because the log has no user column"
+        interval = f" Intervals {assumption}." if preferred in HEADLINES else ""
         return f"Evaluated {policy.training}. Estimator: {ESTIMATOR_NAMES[preferred]}.{interval}{also}"
 
     def _gaps(self, policy: PolicyEvaluation) -> Iterator[str]:
@@ -114,7 +117,7 @@ class EvaluationSentences:
             return f"The gap by {attribute} is within the required {required:g}."
         if conclusion == "beyond":
             return f"The gap by {attribute} exceeds the required {required:g}."
-        return f"The log cannot tell whether the gap by {attribute} is within the required {required:g}."
+        return f"The log does not show whether the gap by {attribute} is within the required {required:g}."
 
     def _value(self, policy: PolicyEvaluation) -> str:
         value, logged = policy.preferred.value.overall, self._evaluation.logged.value.overall
@@ -124,7 +127,7 @@ class EvaluationSentences:
         if policy.unsupported.overall >= _UNSUPPORTED_SHARE:
             text = (
                 f"a value of {self.interval(value)} ({self.interval_name}): the log says nothing about the arms "
-                f"that it would choose in {percent(policy.unsupported.overall)} of the rows"
+                f"that the policy would choose in {percent(policy.unsupported.overall)} of the rows"
             )
         else:
             interval = f"({self.interval_name}: {self.interval(value)})"

@@ -22,10 +22,10 @@ _NOTES = (
     "interaction compares those of the arms from the first position to each one, and is valid if a reward does "
     "not depend on the arms below. The independent estimator compares those of the arm at each position, and is "
     "valid if a reward does not depend on other arms. A stronger assumption makes more slates count.",
-    "The preferred estimator is that with the weakest assumption and at least 100 effective slates.",
-    "Each interval holds by itself (empirical likelihood, joined with the exact interval for the effective number "
-    "of units), except that those of the gaps between more than two groups hold jointly. IPS and SNIPS are the "
-    "plain and the self-normalised inverse propensity score.",
+    "The preferred estimator has the weakest assumption among those with at least 100 effective slates.",
+    "Each interval holds individually (empirical likelihood, combined with the exact interval for the effective "
+    "number of units), but the intervals of gaps between more than two groups hold jointly. IPS and SNIPS are "
+    "plain and self-normalised inverse propensity scoring.",
 )
 
 

@@ -41,7 +41,7 @@ class SlateSentences:
         unit = "users" if evaluation.unit == "user" else "slates"
         return (
             f"{evaluation.log}: {evaluation.slates.overall:,} slates with a reward at every position, in "
-            f"{evaluation.rows_read:,} rows. Intervals hold over {unit}."
+            f"{evaluation.rows_read:,} rows. Intervals treat {unit} as independent."
         )
 
     def summary(self, policy: SlatePolicyEvaluation) -> Iterator[str]:

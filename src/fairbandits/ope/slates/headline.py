@@ -63,7 +63,7 @@ class RewardScale:
             low, high = reward_range
             raise ValueError(
                 f"reward_range must include 0 if slates have different lengths, got {low:g} to {high:g}; "
-                "evaluate the slates of each length by themselves"
+                "evaluate the slates of each length separately"
             )
         self._share = (weights / self._total)[log.rows.position]
         # The share of the positions that a slate lacks.

@@ -22,7 +22,7 @@ from fairbandits.ope.group_index import GroupIndex
 from fairbandits.ope.slates.slate_log import SlateLog
 
 #: The format in which error messages refer to a slate.
-SLATE_NUMBER = "the number of a slate is that of its first row in the log"
+SLATE_NUMBER = "slates are numbered by their first row in the log"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ def read_slates(
     is_complete = np.bincount(number, np.isnan(reward)) == 0.0
     if not is_complete.any():
         raise LogError(
-            f"{log.name}: slates need a reward at every position, got none that has; write 0 for no click"
+            f"{log.name}: slates need a reward at every position, got none with all rewards; write 0 for no click"
         )
     is_kept = is_complete[number]
     try:
@@ -180,7 +180,7 @@ class _Rows:
             row = int(wrong[0])
             got = "" if labels is None else f", got {labels[values[row]]!r} after {labels[values[first[row]]]!r}"
             start, location = self._locations[bisect_right(self._locations, row, key=lambda pair: pair[0]) - 1]
-            raise location.error(f"must be the same in all rows of a slate{got}", name, row - start)
+            raise location.error(f"value must be the same in all rows of a slate{got}", name, row - start)
 
     @staticmethod
     def _refuse(is_wrong: NDArray[np.bool_], chunk: Chunk, column: str, rule: str, remedy: str = "") -> None:

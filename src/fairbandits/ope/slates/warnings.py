@@ -16,14 +16,14 @@ _MAX_Z = 4.0
 def log_warnings(slates: LoggedSlates, missing: float) -> Iterator[str]:
     """Yield warnings about the log, given the share of slates without a reward at a position."""
     if slates.user is None:
-        yield "The log has no users (--user): the intervals hold if slates do not depend on each other."
+        yield "The log has no user column (--user), so the intervals assume that slates are independent."
     if missing:
         yield (
             f"{percent(missing)} of the slates lack a reward at a position and are left out; the estimates are "
             "biased if rewards are not missing at random."
         )
     if (slates.groups < 0).any():
-        yield "Slates of users of unknown group count overall and in no group."
+        yield "Slates of users whose group is unknown count overall, but in no group."
 
 
 def weight_warnings(

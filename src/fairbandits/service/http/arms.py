@@ -117,7 +117,7 @@ async def _change(
             await _until_applied(engine, events)
             return respond(outcome)
         await asyncio.sleep(_RETRY_SECONDS)  # wait until the other change is applied
-    detail = "other clients are changing these arms; look at them and try again"
+    detail = "other clients are changing these arms; fetch them again and retry"
     return respond(Refusal(RefusalReason.CONFLICT, detail))
 
 
@@ -141,7 +141,7 @@ def _added(
     for each in arms:
         arm = each["arm"]
         if arm in catalogue.arms or arm in added:
-            detail = f"arm {arm!r} exists; change it with PUT /v1/arms/{arm}"
+            detail = f"arm {arm!r} already exists; change it with PUT /v1/arms/{arm}"
             return Refusal(RefusalReason.ARM_EXISTS, detail)
         added[arm] = ArmAdded(
             arm, _next_version(catalogue, arm), time.time(), each.get("features", {}), each.get("matches", {})

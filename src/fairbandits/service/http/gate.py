@@ -191,7 +191,7 @@ class Gate:
         scheme, _, token = authorization.partition(b" ")
         key = await self._keys.find(token.decode("latin-1")) if scheme.lower() == b"bearer" else None
         if key is None:
-            raise problems.unauthorized("the key is unknown; was all of it copied?")
+            raise problems.unauthorized("the key is unknown; check that all of it was copied")
         if not self._keys.is_active(key):
             ended = "expired" if key.revoked is None else "was revoked"
             raise problems.unauthorized(f"the key {ended}; ask for a new one")

@@ -17,7 +17,7 @@ from fairbandits.service.http.problems import ProblemError, too_many_logins, una
 from fairbandits.service.http.routing import access
 
 _MESSAGE = "<!--message-->"
-_WRONG = '<p role="alert">This key is unknown or lacks the scope “read”. Was all of it copied?</p>'
+_WRONG = '<p role="alert">This key is unknown or lacks the scope “read”. Check that all of it was copied.</p>'
 # The number of logins per second, and at once, for one key and for all keys. They are limited because each login
 # writes to the store, which decisions need.
 _KEY_RATE, _KEY_BURST = 0.5, 20
@@ -93,4 +93,4 @@ def _refuse_other_sites(request: Request) -> None:
     """Raise a problem if another site sent the form, which could log the visitor in as somebody else."""
     origin = request.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
-        raise ProblemError(403, "Forbidden", "the form was sent by another site; log in from this one")
+        raise ProblemError(403, "Forbidden", "the form was sent from another site; log in on this one")

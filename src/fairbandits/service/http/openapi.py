@@ -33,21 +33,24 @@ _PROBLEMS = {
     401: "The key is missing or unknown",
     403: "The key lacks the scope",
     404: "Not found",
-    409: "In conflict with the log",
+    409: "Conflict with the log",
     410: "Too late",
     411: "The Content-Length is missing",
     413: "The body is too large",
-    415: "The body is not sent as JSON",
+    415: "The body was not sent as JSON",
     422: "Invalid; `errors` lists what is wrong and where",
-    429: "Too many requests; try again after the seconds in Retry-After",
-    503: "The log cannot be written now, and nothing has changed; try again after the seconds in Retry-After",
+    429: "Too many requests; try again after the number of seconds in Retry-After",
+    503: (
+        "The log cannot be written at the moment, and nothing has changed; try again after the number of seconds "
+        "in Retry-After"
+    ),
 }
 _IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
-    "description": "Any text. The same request with the same key has one effect and one response.",
+    "description": "Any text. A request repeated with the same key takes effect once and gets the same response.",
 }
 
 
@@ -63,7 +66,9 @@ def json_body(name: str, many: str | None = None) -> dict[str, Any]:
 def json_responses(name: str, *errors: int, many: str | None = None) -> dict[int | str, dict[str, Any]]:
     """Describe the responses to a request."""
     schema = _ref(name) if many is None else {"oneOf": [_ref(name), _ref(many)]}
-    success = {200: {"description": "Done, and on disk", "content": {"application/json": {"schema": schema}}}}
+    success = {
+        200: {"description": "Done and written to disk", "content": {"application/json": {"schema": schema}}}
+    }
     problems = {status: _problem(status) for status in (400, *errors, 503)}
     return success | problems  # type: ignore[return-value]
 

@@ -123,8 +123,8 @@ def forwarded_without_keys() -> ProblemError:
     return ProblemError(
         403,
         "Forbidden",
-        "the request came through a proxy, or server.proxies names one, and without keys everything would be open "
-        "to all who reach the proxy; create a key with `fairbandits keys create`, or serve with --uds PATH or "
+        "the request came through a proxy, or server.proxies names one; without keys, anybody who can reach the "
+        "proxy would have full access; create a key with `fairbandits keys create`, or serve with --uds PATH or "
         "--insecure",
     )
 
@@ -134,7 +134,7 @@ def too_large(limit: int) -> ProblemError:
     return ProblemError(
         413,
         "Content too large",
-        f"a body must have at most {limit:,} bytes (limits.body); send less at once",
+        f"a body must have at most {limit:,} bytes (limits.body); send less per request",
         headers={"Connection": "close"},
     )
 
@@ -172,8 +172,8 @@ def too_costly(cost: int, limit: int) -> ProblemError:
     return ProblemError(
         422,
         "Request too costly",
-        f"a request must cost at most {limit:,} (limits.cost), got {cost:,}, the sum over its users of "
-        "arms on offer x (1 + k/10) + k x a constant; split it, or ask for smaller slates",
+        f"a request must cost at most {limit:,} (limits.cost), got {cost:,}; the cost is the sum over users of "
+        "arms on offer x (1 + k/10) + k x a constant; split the request, or ask for smaller slates",
     )
 
 
@@ -182,7 +182,7 @@ def too_much_waiting(limit: int) -> ProblemError:
     return ProblemError(
         429,
         "Too much work waiting",
-        f"requests of this key that are waiting cost too much together: all keys share {limit:,} (limits.cost); "
+        f"the waiting requests of this key cost too much in total: all keys share {limit:,} (limits.cost); "
         "wait for responses before sending more",
         headers={"Retry-After": "1"},
     )
@@ -207,4 +207,4 @@ def _unexpected(error: Exception, source: str) -> ProblemError:
     """Log where an unexpected error was raised, without its message; return a problem that names the log line."""
     number = secrets.token_hex(4)
     _log.error("error %s: %s", number, traceback_without_message(error), extra={"source": source})
-    return ProblemError(500, "Internal error", f"an unexpected error; the server's log has details under {number}")
+    return ProblemError(500, "Internal error", f"unexpected error; the server's log has details under {number}")

@@ -183,7 +183,7 @@ class LimitedProtocol(HttpToolsProtocol):
         ):
             self._refuse(ProblemError(408, "Request timeout", "the request took too long to arrive"))
         elif not self._mark_slow(True):
-            detail = "too many requests of this address arrive slowly; send each at once"
+            detail = "too many requests from this address are arriving slowly; send each without pauses"
             self._refuse(ProblemError(408, "Request timeout", detail))
         else:
             self._check_later()
@@ -250,6 +250,6 @@ def _head_too_large() -> ProblemError:
 
 def _too_many_connections() -> ProblemError:
     return unavailable(
-        "there are too many connections, of this address or in all (limits.address_connections, "
+        "there are too many connections from this address or in total (limits.address_connections, "
         "limits.connections); use fewer, or try again later"
     )

@@ -59,8 +59,8 @@ class _RewardsRequest(AppendRequest):
         n_arms = sum(len(each.picked) for each in found.values() if isinstance(each, Decided))
         if self.is_list and n_arms > self.max_arms:
             detail = (
-                f"the rewards of one request must be of at most {self.max_arms:,} arms together (limits.cost), "
-                f"got {n_arms:,}; split it"
+                f"the rewards of one request must concern at most {self.max_arms:,} arms in total (limits.cost), "
+                f"got {n_arms:,}; split the request"
             )
             return Settlement((), Refusal(RefusalReason.TOO_COSTLY, detail))
         self.state["tokens"] = max(self.state["tokens"], n_arms * self.of_arm // COST_OF_TOKEN)

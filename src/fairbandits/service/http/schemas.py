@@ -211,7 +211,7 @@ def _user_type(pseudonymise: Callable[[str], str] | None) -> Any:
     if pseudonymise is None:
         # The field is not described, and is refused with the reason.
         return Annotated[SkipJsonSchema[str], BeforeValidator(_refuse_user)]
-    description = "Your id of the user, the same in every visit. Only a pseudonym of it is stored."
+    description = "Your id for the user, the same on every visit. Only a pseudonym is stored."
     return Annotated[
         str, Field(min_length=1, max_length=200, description=description), AfterValidator(pseudonymise)
     ]

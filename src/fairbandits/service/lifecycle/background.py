@@ -82,7 +82,7 @@ class LifecycleTasks:
                 try:
                     await _in_thread(function)
                 except StoreDownError as error:
-                    _log.warning("%s now: %s", failure, error)
+                    _log.warning("%s, and will be tried again later: %s", failure, error)
                 except Exception as error:
                     _log.error("%s: %s", failure, traceback_without_message(error))
                 await asyncio.sleep(seconds)
@@ -100,7 +100,7 @@ class LifecycleTasks:
                 await self._take_new_state()
             except Exception as error:
                 # The old state continues to make decisions, but its snapshots are no longer saved.
-                _log.error("the changed state could not be loaded: %s", traceback_without_message(error))
+                _log.error("the new state could not be loaded: %s", traceback_without_message(error))
                 await asyncio.sleep(_RETRY_SECONDS)
                 self._follower.rebuild_due.set()
 
@@ -118,7 +118,7 @@ class LifecycleTasks:
                 self._follower.take_over(new)
         finally:
             await asyncio.to_thread(store.close)
-        _log.info("the changed state took over at entry %d", self._follower.seq)
+        _log.info("the new state took effect at entry %d", self._follower.seq)
 
     async def _catches_up(self, store: Store, new: Follower) -> bool:
         """Apply the entries that the old state has applied in the meantime; return whether there were any."""
@@ -154,7 +154,7 @@ class LifecycleTasks:
         finally:
             store.close()
         if pruned is not None:
-            _log.info("the content of %d decisions is pruned", pruned.decisions)
+            _log.info("the content of %d decisions was pruned", pruned.decisions)
 
 
 class _StoppingError(Exception):

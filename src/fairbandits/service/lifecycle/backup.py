@@ -149,11 +149,13 @@ def open_backup(path: Path) -> Iterator[tuple[Connection, BackupManifest]]:
                 if summarise_table(connection, name, summary.columns) != summary
             ]
         except (SQLAlchemyError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path} must be a whole file of `fairbandits backup`, got {_why(error)}") from None
+            raise ValueError(
+                f"{path} must be a complete file written by `fairbandits backup`, got {_why(error)}"
+            ) from None
         if damaged:
             raise ValueError(
-                f"{path} must be a whole file of `fairbandits backup`, got one in which {', '.join(damaged)} does "
-                "not match its checksum; use another backup"
+                f"{path} must be a complete file written by `fairbandits backup`, got one with a wrong checksum "
+                f"for {', '.join(damaged)}; use another backup"
             )
         yield connection, manifest
 

@@ -179,7 +179,8 @@ def _truncate_wal(connection: Connection) -> None:
     while connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]:
         if time.monotonic() > deadline:
             raise ValueError(
-                "the write-ahead log of the store must be emptied, but somebody reads it; run the command again"
+                "the write-ahead log of the store must be emptied, but another process is reading it; "
+                "run the command again"
             )
         time.sleep(_POLL_SECONDS)
 

@@ -83,7 +83,7 @@ def replace_policy(
         wanted = _wanted(config, policy, change, back=back)
         new = config.with_policy(wanted)
         if policy_id(new.make_policy()) == policy_id(config.with_policy(served).make_policy()):
-            raise ValueError(f"policy must be another one than that of the service, got {wanted}")
+            raise ValueError(f"policy must differ from the current policy of the service, got {wanted}")
         follower, base = _replayed(store, new, pruned.base, step)
         event = PolicyChanged(change.version + 1, time.time(), wanted, served)
         with store.transaction() as connection:
@@ -102,9 +102,9 @@ def _wanted(config: Config, policy: str | None, change: StateChange, *, back: bo
     if not back:
         return policy or config.policy
     if policy is not None:
-        raise ValueError(f"policy must be left out to bring the last one back, got {policy}")
+        raise ValueError(f"policy must be omitted to restore the previous one, got {policy}")
     if change.previous is None:
-        raise ValueError("there is no policy to bring back: it was never replaced")
+        raise ValueError("there is no previous policy to restore, because the policy was never replaced")
     return change.previous
 
 
@@ -128,4 +128,4 @@ def _restore_sums(store: Store, follower: Follower, base: int) -> None:
                 cast(ServedRecommender, follower.folds["recommender"]).restore_counts(parts["recommender"])
                 follower.folds["monitor"].restore(parts["monitor"])
             except ValueError as error:
-                _log.warning("the sums of groups begin anew where the log was pruned: %s", error)
+                _log.warning("the group statistics restart where the log was pruned: %s", error)

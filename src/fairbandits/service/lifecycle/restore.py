@@ -24,7 +24,7 @@ from fairbandits.service.log.order import raise_offset
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.tables import facts, keys, metadata
 
-_IN_USE = "{url!r} must not be used while a backup is restored, got {who}; stop the service first"
+_IN_USE = "{url!r} must not be in use while a backup is restored, got {who}; stop the service first"
 
 
 class Restored(NamedTuple):
@@ -108,7 +108,7 @@ def _check_unused_file(store: Store) -> None:
             connection.exec_driver_sql("PRAGMA busy_timeout=500")
             connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
         except OperationalError:
-            raise ValueError(_IN_USE.format(url=store.engine.url, who="another process that uses it")) from None
+            raise ValueError(_IN_USE.format(url=store.engine.url, who="another process")) from None
     store.close()  # the next connection opens another journal
 
 
@@ -150,8 +150,8 @@ def _copy_in(source: Connection, target: Connection) -> None:
         copied, given = summarise_table(target, name, columns), summarise_table(source, name, columns)
         if copied != given:
             raise ValueError(
-                f"{name} must be the same after it was copied, got {copied.rows:,} of {given.rows:,} rows or "
-                "other values; nothing was restored"
+                f"{name} must be identical after copying, got {copied.rows:,} of {given.rows:,} rows or different "
+                "values; nothing was restored"
             )
 
 

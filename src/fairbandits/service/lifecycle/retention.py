@@ -145,7 +145,7 @@ def _verified_base(store: Store, config: Config, base: int, step: Step) -> Mappi
             catch_up(store, replayed, upto=seq, step=step)
             if _checksum(replayed) != _checksum(newest):
                 raise ValueError(
-                    f"a replay from entry {base} must lead to the snapshot at entry {seq}, got another state; "
+                    f"a replay from entry {base} must lead to the snapshot at entry {seq}, got a different state; "
                     "nothing was pruned; run `fairbandits verify`"
                 )
             break
@@ -163,7 +163,7 @@ def _check_saved(store: Store, pruned: PrunedContent, parts: Mapping[str, bytes]
         with store.connection() as connection:
             _check_last(connection, pruned)  # this fails if another worker has dropped the snapshot
         raise ValueError(
-            f"the snapshot at entry {base} cannot be read, so nothing was pruned; is the disk damaged?"
+            f"the snapshot at entry {base} cannot be read, so nothing was pruned; check the disk for damage"
         )
 
 

@@ -76,7 +76,7 @@ class AppendEvents(AppendRequest):
     def settle(self, found: Mapping[str, Any]) -> Settlement:
         """Append the events, or none of them."""
         if found:
-            return Settlement((), Refusal(RefusalReason.CONFLICT, "the log has changed meanwhile"))
+            return Settlement((), Refusal(RefusalReason.CONFLICT, "the log has changed in the meantime"))
         return Settlement(self.events, self.reply)
 
 
@@ -150,7 +150,7 @@ def append(store: Store, requests: Sequence[AppendRequest], known: int) -> Appen
             outcomes, is_next, has_written = _append_once(store, requests, known)
             break
     else:
-        raise StoreDownError("the keys of the events are taken")
+        raise StoreDownError("the keys of the events are already in use")
     return Appended(_new_entries(store, known, is_next), outcomes, has_written)
 
 

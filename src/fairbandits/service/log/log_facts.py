@@ -14,7 +14,7 @@ from fairbandits.service.log.tables import facts
 SCHEMA = "meaning"
 _CHANGE, _PRUNED = "state", "pruned"
 _OTHER_START = "that started from another recommender"
-_OTHER_SCHEMA = "with other features, columns or another reward range"
+_OTHER_SCHEMA = "with different features, columns or reward range"
 
 
 @dataclass(frozen=True, slots=True)

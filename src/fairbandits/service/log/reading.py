@@ -97,7 +97,9 @@ def _content(key: str, kind: str, time: float, salt: bytes | None, digest: bytes
     if body is None:
         return None
     if content_digest(salt or b"", kind, key, time, body.encode()) != digest:
-        raise LogDamagedError(f"the entry of key {key} is not as it was written; run `fairbandits verify`")
+        raise LogDamagedError(
+            f"the entry with key {key} was changed after it was written; run `fairbandits verify`"
+        )
     return StoredDecided(key[2:], body) if kind == Decided.KIND else read_event(kind, body)
 
 

@@ -31,7 +31,7 @@ def settle_reward(reward: Rewarded, window: float, found: Mapping[str, Any]) -> 
         return Refusal(RefusalReason.REWARD_TOO_LATE, f"the content of decision {decision} was deleted")
     earlier: Rewarded | None = found.get(reward_key(decision))
     if earlier is not None:
-        detail = f"decision {decision} already has another reward, which stands"
+        detail = f"decision {decision} already has a different reward, which is kept"
         is_same = earlier.reward == reward.reward
         return earlier if is_same else Refusal(RefusalReason.REWARD_DIFFERS, detail)
     if reward.time - decided.time > window:

@@ -58,8 +58,8 @@ class SqliteFiles:
     @staticmethod
     def _replaced(path: Path) -> StoreReplacedError:
         return StoreReplacedError(
-            f"{path} was replaced or removed while the service used it; put the file back, or restart the service "
-            "to go on with what is there now"
+            f"{path} was replaced or removed while the service was using it; put the file back, or restart the "
+            "service to continue with the file that is there now"
         )
 
 

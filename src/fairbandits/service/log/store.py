@@ -36,7 +36,7 @@ from fairbandits.service.log.tables import answers, events, snapshots
 
 _log = logging.getLogger(__name__)
 
-# The advisory lock that everything but appends takes in a PostgreSQL database. The number is arbitrary.
+# The advisory lock that all transactions except appends take in a PostgreSQL database. The number is arbitrary.
 _LOCK = 4_717_321_905
 # Every execution of this statement writes to the disk.
 _PROBE_SQL = (
@@ -45,7 +45,8 @@ _PROBE_SQL = (
 )
 # The number of seconds that a busy database may take to accept a connection or to grant the lock.
 _TIMEOUT = 10
-# The state before the first entry: the file that the service started with, if there was one.
+# The name under which the state before the first entry is saved. This state is the file that the service started
+# with, if there was one.
 _START = "start"
 # The error codes of SQLite and PostgreSQL for a duplicate key, or for a deadlock between two writers over keys.
 _KEY_TAKEN = {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "40P01"}
@@ -72,8 +73,8 @@ def open_store(config: Config, *, must_exist: bool = False) -> Iterator[Store]:
     try:
         if must_exist and not store.exists():
             raise NoLogError(
-                f"{store.engine.url!r} holds no log; `fairbandits serve` creates one; or name the configuration "
-                "of a service that has one"
+                f"{store.engine.url!r} holds no log; create one with `fairbandits serve`, or name the "
+                "configuration of a service that has one"
             )
         store.open(config.log_schema())
         yield store
@@ -93,7 +94,8 @@ class Store:
     timeout : float, optional
         The number of seconds after which an unanswered statement fails. Without a timeout, a busy database may
         take 10 s to accept a connection, and arbitrarily long to answer a statement. PostgreSQL ends a transaction
-        that is idle between two statements for longer than the timeout, or for longer than 60 s if there is none.
+        that is idle between two statements for longer than the timeout, or for longer than 60 s if no timeout is
+        set.
 
     Attributes
     ----------
@@ -104,7 +106,7 @@ class Store:
     last_own : int
         The number of the last entry of this chain.
     read_at : float
-        The time on the monotonic clock at which the entries of other writers were last read.
+        The time, on the monotonic clock, at which the entries of other writers were last read.
     """
 
     def __init__(self, url: str, timeout: float | None = None) -> None:
@@ -208,9 +210,9 @@ class Store:
 
     @contextmanager
     def appending(self) -> Iterator[Connection]:
-        """Provide the connection for an append: on SQLite in a transaction, on PostgreSQL without one.
+        """Provide the connection for an append, in a transaction on SQLite and without one on PostgreSQL.
 
-        Even if the append fails, its entries may be in the log, so the next append begins a new chain.
+        A failed append may nevertheless have added its entries to the log, so the next append begins a new chain.
         """
         try:
             with self.transaction() if self.is_sqlite else self.connection() as connection:
@@ -229,7 +231,7 @@ class Store:
             self._own |= {entry.seq: entry for entry in entries}
 
     def own_entries(self, after: int) -> Mapping[int, Entry]:
-        """Return the entries appended through this store after a given one, by number, and drop earlier ones."""
+        """Return the entries with numbers above `after` that were appended through this store; drop the others."""
         self._own = {seq: entry for seq, entry in self._own.items() if seq > after}
         return self._own
 
@@ -242,7 +244,7 @@ class Store:
 
     def probe(self) -> None:
         """Raise `StoreDownError` if the store cannot be written to."""
-        # One statement without the lock, because a frozen worker may hold it.
+        # On PostgreSQL, this is one statement without the lock, because a frozen worker may hold the lock.
         with self.transaction() if self.is_sqlite else self.connection() as connection:
             connection.exec_driver_sql(_PROBE_SQL)
 
@@ -254,7 +256,7 @@ class Store:
             return last_seq(connection)
 
     def read(self, after: int, upto: int | None = None, limit: int = 10_000) -> list[Entry]:
-        """Read entries in order. Rewards come with their decisions."""
+        """Read entries in order. The entry of a reward includes the decision."""
         with self.connection() as connection:
             return read(connection, after, upto, limit, self.own_entries(after))
 
@@ -328,7 +330,7 @@ class Store:
 def make_engine(url: str, timeout: float | None = None) -> Engine:
     """Create the engine of a database. Transactions are begun explicitly, and a commit waits for the disk.
 
-    Errors hide the parameters of statements, which may be sensitive. `timeout` is as in `Store`.
+    Error messages omit the parameters of statements, which may be sensitive. `timeout` is as in `Store`.
     """
     try:
         parsed = make_url(url)

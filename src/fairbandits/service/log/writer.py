@@ -107,7 +107,7 @@ class Writer:
             If the log can no longer be applied.
         """
         if self.broken is not None:
-            raise LogBrokenError("the log could not be applied; the server's log says why")
+            raise LogBrokenError("the log could not be applied; see the server's log")
         if not self._is_open:
             raise LogUnavailableError("this server is stopping; try another one")
         if len(self._waiting) >= _MAX_WAITING:
@@ -205,7 +205,7 @@ class Writer:
     def _mark_up(self) -> None:
         self._written_at = self._tried_at = time.monotonic()
         if self.down is not None:
-            _log.warning("the store is back")
+            _log.warning("the store is available again")
             self.down = None
 
     async def _write_batch(self, batch: list[_Waiting]) -> None:
@@ -255,7 +255,7 @@ class Writer:
             pass  # the next batch fails, or finds the store back
         except Exception as error:
             # The writer must not end, or requests would wait forever.
-            self._break("the store could not be tried", error)
+            self._break("the store could not be probed", error)
 
     def _break(self, what: str, error: Exception) -> None:
         _log.error("%s: %s", what, traceback_without_message(error))

@@ -27,7 +27,7 @@ _STATUS = {verdict.FAIR: "fair", verdict.UNFAIR: "unfair", verdict.UNDECIDED: "u
 # The parts of a sequential audit that are shown; the others need a finished log.
 _KEYS = ("attributes", "conclusion", "sentence", "groups", "gap", "since", "decomposition", "missing", "timeline")
 _GROUP_KEYS = ("labels", "large_enough", "rewards", "missing", "mean", "low", "high", "missing_share")
-_NO_GROUPS = "No decision was for a user whose group is known, so there are no groups to compare yet."
+_NO_GROUPS = "No decision so far was for a user with a known group, so there are no groups to compare yet."
 _NO_ATTRIBUTES = "No sensitive attributes are configured, so there are no groups to compare."
 
 
@@ -91,7 +91,7 @@ class Findings:
     def _compare(self, attribute: str) -> Comparison:
         compared = self._compared(attribute)
         # The error is divided as in an audit of the log, which also compares intersections. It is shared by all
-        # groups that may occur, so that no interval changes when the first user of a group arrives.
+        # groups that may occur, so that no interval changes when the first user in a group arrives.
         n_comparisons = len(attribute_combinations(list(self._attributes)))
         configured = self._attributes[attribute]
         n_groups = MAX_OPEN_GROUPS if configured is None else len(configured)

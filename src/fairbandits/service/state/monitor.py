@@ -227,7 +227,7 @@ class Monitor:
         state = PolicyState.from_bytes(content, "the snapshot of the monitor")
         groups = [(attribute, group) for attribute, group in state.header["groups"]]
         if [each for each in groups if each[0] not in self._open] != self.groups:
-            raise ValueError("the groups of the configuration have changed")
+            raise ValueError("the configured groups have changed")
         self.groups, self._group_index = groups, {group: index for index, group in enumerate(groups)}
         for name in _NUMBERS:
             setattr(self, name, state.header[name])
