@@ -31,12 +31,3 @@ def test_an_error_in_a_chunk_is_raised_even_if_it_is_an_index_error():
 
     with pytest.raises(IndexError, match="no user"):
         threads.in_chunks(part, 1000, step=8, work=10**9)
-
-
-def test_without_further_threads_the_first_one_does_everything(monkeypatch):
-    class NoThreads:
-        def submit(self, work):
-            raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threads, "_pool", NoThreads)
-    assert threads.in_chunks(lambda first, end: end - first, 1000, step=8, work=10**9) == 1000

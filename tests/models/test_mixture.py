@@ -168,9 +168,12 @@ def test_policies_merge():
     merged = left.merge(right)
     both = [policy.reward_model for policy in (left, right)]
     np.testing.assert_allclose(merged.reward_model.losses, (both[0].losses + both[1].losses) / 2)
-    np.testing.assert_allclose(merged.reward_model.own_loss, (both[0].own_loss + both[1].own_loss) / 2)
+    means = [model.own_loss[0] / model.own_loss[1] for model in both]
+    n = sum((1 - 1 / WINDOW) ** age for age in range(1, 121))
+    np.testing.assert_allclose(merged.reward_model.own_loss, [n * np.mean(means), n])
     nothing = left.merge(LinUCB(model="auto", random_state=0))
     np.testing.assert_array_equal(nothing.reward_model.losses, both[0].losses)
+    np.testing.assert_array_equal(nothing.reward_model.own_loss, both[0].own_loss)
     assert merged.rounds_learned == 120
     rows = contexts_for(np.random.default_rng(4))
     assert np.isfinite(merged.score(rows[None]).mean).all()
@@ -228,10 +231,12 @@ def test_a_wrong_state_is_refused(losses):
         model.restore(model.arrays() | {"losses": np.array(losses)})
 
 
-@pytest.mark.parametrize("own_loss", [[0.0], [-1.0, 0.0], [0.0, np.inf]])
+@pytest.mark.parametrize("own_loss", [[0.0], [-1.0, 0.0], [0.0, np.inf], [np.nan, 1.0], [2.0, 1.0], [0.0, 1e300]])
 def test_a_wrong_sum_of_its_own_errors_is_refused(own_loss):
     model, _, _ = played(5)
-    with pytest.raises(ValueError, match="own_loss must be two non-negative numbers, got"):
+    with pytest.raises(
+        ValueError, match="own_loss must be two numbers in ascending order, from 0 to below 1000, got"
+    ):
         model.restore(model.arrays() | {"own_loss": np.array(own_loss)})
 
 

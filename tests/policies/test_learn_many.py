@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fairbandits import Catalogue, Decision, FairLinUCB, LinUCB, Model
-from fairbandits.models import disjoint, low_rank_regressions, row_batch, threads
+from fairbandits.models import disjoint, low_rank_regressions, row_batch
 from fairbandits.models.disjoint import DisjointModel
 from fairbandits.models.low_rank_regressions import LowRankRegressions
 from fairbandits.policies import batch_updates
@@ -237,20 +237,6 @@ def test_decisions_of_two_sessions(tmp_path, together):
     two.learn_many(theirs, rewards)
     assert_alike(one, two)
     assert together == [True]
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_several_threads_learn_the_same_bit_for_bit(model, monkeypatch):
-    monkeypatch.setattr(threads, "LEAST_WORK", 0)
-    monkeypatch.setattr(threads, "_PER_THREAD", 1)
-    monkeypatch.setattr(low_rank_regressions, "_GROUPS_AT_A_TIME", 1)
-    one, two = pair(model)
-    for day in range(5):
-        rewards = rewards_of(200, seed=day)
-        for policy, n in ((one, 1), (two, 3)):
-            monkeypatch.setattr(threads, "n_threads", lambda n=n: n)
-            policy.learn_many(decide(policy, 200, day), rewards)
-        assert one.checksum() == two.checksum()
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -35,15 +35,11 @@ from fairbandits.models.kernels.triangles import add_outer
 from fairbandits.models.ridge import MOST_LEVERAGE, RidgeRegressions, check_shapes
 from fairbandits.models.row_batch import RowBatch
 from fairbandits.models.rows import Row
-from fairbandits.models.threads import in_chunks
 
 # If A is scaled to a unit diagonal, it has no eigenvalue below ridge / trace(A), and the rounding errors of
 # Cholesky's method are below d * 1e-16. So the method cannot break down if the trace is at most this number times
 # ridge / d.
 _MOST_TRACE = 1e13
-# Regressions are processed in chunks of at least the first number. One row takes about the second number of
-# multiplications per matrix entry.
-_GROUPS_AT_A_TIME, _UPDATES_PER_ROW = 16, 2
 
 
 class LowRankRegressions(RidgeRegressions):
@@ -181,15 +177,7 @@ class LowRankRegressions(RidgeRegressions):
         is_open = (learned < sizes) & (self.where[heads, MATRICES] < 0)
         freed = self._open_many(heads[is_open])
         # Nothing may fail between these calls, because the newly opened matrices are singular.
-        starts, stops = firsts[:-1] + learned, firsts[1:]
-
-        def part(first: int, end: int) -> int:
-            chunk = slice(first, end)
-            self._learn_rest(fields, starts[chunk], stops[chunk], is_open[chunk], slots, rewards)
-            return 0
-
-        n_rows = int((stops - starts).sum())
-        in_chunks(part, sizes.size, _GROUPS_AT_A_TIME, n_rows * _UPDATES_PER_ROW * self.width**2)
+        self._learn_rest(fields, firsts[:-1] + learned, firsts[1:], is_open, slots, rewards)
         self._low_rank.give_back_many(freed)
 
     def _learn_rest(

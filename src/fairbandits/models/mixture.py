@@ -67,9 +67,10 @@ class MixtureModel(RewardModel):
     where c of the mixture is the same sum for the weighted mean of the clipped predictions. This is a bound on the
     errors for the chosen arms, not on the reward that is earned.
 
-    The experts' widths assume that the noise of rewards is known. A mixture measures the noise instead: it
-    multiplies widths by `scale()`, which is the root-mean-square error of the mixture, relative to
-    `TYPICAL_ERROR`. So a policy explores more where rewards are hard to predict, and less where they are not.
+    The experts' widths assume that the noise of rewards is known. A mixture measures its own errors instead, which
+    include the noise: it multiplies widths by `scale()`, which is the root-mean-square error of the mixture,
+    relative to `TYPICAL_ERROR`, and at most `MOST_SCALE`. So a policy explores more where rewards are hard to
+    predict, and less where they are not.
 
     All experts learn from every reward, but those with a negligible weight do not contribute to predictions until
     their weight has grown.
@@ -119,7 +120,7 @@ class MixtureModel(RewardModel):
         return dict(zip(self.experts, self._weights.tolist(), strict=True))
 
     def scale(self) -> float:
-        """Return the factor by which the widths of the experts are multiplied."""
+        """Return the factor, from 0.3 to `MOST_SCALE`, by which the widths of the experts are multiplied."""
         squares, n = self.own_loss.tolist()
         error = math.sqrt((squares + PRIOR_ROUNDS * TYPICAL_ERROR**2) / (n + PRIOR_ROUNDS))
         return min(error / TYPICAL_ERROR, MOST_SCALE)
@@ -211,9 +212,18 @@ class MixtureModel(RewardModel):
         finite = np.isfinite(self.losses) & np.isfinite(other.losses)
         losses = np.full(len(finite), np.inf)
         losses[finite] = (1.0 - share) * self.losses[finite] + share * other.losses[finite]
-        self.losses, self.own_loss = losses, (1.0 - share) * self.own_loss + share * other.own_loss
+        self.losses, self.own_loss = losses, self._merged_own_loss(other, share)
         self.rounds += other.rounds
         self._set_weights()
+
+    def _merged_own_loss(self, other: Self, share: float) -> Floats:
+        """Return the sums of two mixtures' own errors: those of one mixture with the rounds of both."""
+        if share in {0.0, 1.0}:
+            return (other if share else self).own_loss.copy()
+        ours, theirs = (mixture.own_loss[0] / mixture.own_loss[1] for mixture in (self, other))
+        # The discounted number of rounds, as `learn` counts them.
+        n = (WINDOW - 1.0) * (1.0 - (1.0 - 1.0 / WINDOW) ** (self.rounds + other.rounds))
+        return np.array([n * ((1.0 - share) * ours + share * theirs), n])
 
     def coefficients(self, arm: int) -> Floats:
         """Return the weighted mean of the experts' coefficients, with which the mixture predicts."""
@@ -237,8 +247,11 @@ class MixtureModel(RewardModel):
         if losses.shape != self.losses.shape or not (losses >= 0.0).all() or not np.isfinite(losses).any():
             raise ValueError(f"losses must be {len(self.losses)} non-negative numbers, got {losses.tolist()}")
         own_loss = np.array(arrays["own_loss"], np.float64)
-        if own_loss.shape != (2,) or not (np.isfinite(own_loss) & (own_loss >= 0.0)).all():
-            raise ValueError(f"own_loss must be two non-negative numbers, got {own_loss.tolist()}")
+        if own_loss.shape != (2,) or not 0.0 <= own_loss[0] <= own_loss[1] * (1.0 + 1e-9) < WINDOW:
+            raise ValueError(
+                f"own_loss must be two numbers in ascending order, from 0 to below {WINDOW:g}, "
+                f"got {own_loss.tolist()}"
+            )
         for name, expert in self.experts.items():
             prefix = f"{name}."
             expert.restore({key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)})

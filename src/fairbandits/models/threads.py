@@ -6,8 +6,8 @@ import functools
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -132,10 +132,7 @@ def in_chunks(part: Callable[[int, int], int], n: int, step: int, work: int) -> 
                 return total
             total += part(first, min(first + size, n))
 
-    others: list[Future[int]] = []
-    # No further thread can be started in a process that ends, or has too many.
-    with suppress(RuntimeError):
-        others.extend(_pool().submit(run) for _ in range(threads - 1))
+    others = [_pool().submit(run) for _ in range(threads - 1)]
     total = run()
     # A thread that has not begun yet finds nothing to do.
     return total + sum(other.result() for other in others if not other.cancel())
