@@ -160,7 +160,9 @@ def test_policies_that_learn_in_order(path, small_parts, two_workers, tmp_path):
 
 
 def test_policies_that_cannot_be_pickled(path, tmp_path):
-    with pytest.raises(ValueError, match="checkpoint needs policies that can be pickled, such as module-level"):
+    with pytest.raises(
+        ValueError, match="checkpoint needs policies that can be pickled, such as module-level functions"
+    ):
         evaluate(path, {"choice": lambda frame: frame["x_high"]}, checkpoint=tmp_path)
 
 

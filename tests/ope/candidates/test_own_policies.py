@@ -67,7 +67,10 @@ def test_a_policy_file_of_0_1_0_encodes_its_catalogue_without_scaling(log):
 
 def test_a_catalogue_with_other_columns_is_refused(log, fitted):
     table = read_arms(catalogue().drop(columns="match:sex"), log)
-    message = r"must have the columns size, match:sex in addition to the arms, like the one it was .*, got size \("
+    message = (
+        r"must have the columns size, match:sex in addition to the arms, like the one it was fitted with, "
+        r"got size \("
+    )
     with pytest.raises(ValueError, match=message):
         evaluate(log, fitted.policy, table=table)
 
